@@ -1,0 +1,204 @@
+package event
+
+import (
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Version is the version of the encoding this build writes.
+const Version = 1
+
+// Kind says what happened. New meaning is a new kind; a kind never changes its
+// meaning. Readers leave kinds alone that they do not know.
+type Kind string
+
+// The kinds of event.
+const (
+	CheckResult       Kind = "check.result"
+	FlappingStarted   Kind = "flapping.started"
+	FlappingStopped   Kind = "flapping.stopped"
+	AckSet            Kind = "ack.set"
+	AckCleared        Kind = "ack.cleared"
+	CommentAdded      Kind = "comment.added"
+	CommentRemoved    Kind = "comment.removed"
+	DowntimeScheduled Kind = "downtime.scheduled"
+	DowntimeStarted   Kind = "downtime.started"
+	DowntimeEnded     Kind = "downtime.ended"
+	DowntimeCancelled Kind = "downtime.cancelled"
+	ObjectAdded       Kind = "object.added"
+	ObjectChanged     Kind = "object.changed"
+	ObjectRemoved     Kind = "object.removed"
+	SettingChanged    Kind = "setting.changed"
+	CommandRejected   Kind = "command.rejected"
+	EngineJoined      Kind = "engine.joined"
+	EngineLeft        Kind = "engine.left"
+	EpochRaised       Kind = "epoch.raised"
+	ConfigLoaded      Kind = "config.loaded"
+
+	NotificationIntended   Kind = "notification.intended"
+	NotificationSuppressed Kind = "notification.suppressed"
+	NotificationDelivered  Kind = "notification.delivered"
+	NotificationFailed     Kind = "notification.failed"
+	NotificationAbandoned  Kind = "notification.abandoned"
+)
+
+// Stream says on which of the two streams an event stands and so which promise
+// holds for it.
+type Stream uint8
+
+// The two streams. Log holds decisions: ordered, compare-and-set per object,
+// synced before they are acknowledged. Results holds measurements: flushed in
+// the background, kept short.
+const (
+	Log Stream = iota
+	Results
+)
+
+// String returns "log" or "results".
+func (s Stream) String() string {
+	if s == Results {
+		return "results"
+	}
+	return "log"
+}
+
+// Event is one fact. JSON keys are short because a year of them is kept.
+type Event struct {
+	// Stream and Seq say where the event stands; the journal fills them when
+	// it reads, they are not encoded.
+	Stream Stream
+	Seq    uint64
+
+	Version  int         // "v"
+	ID       string      // "id", unique per decision; a retry of the same append repeats it
+	Kind     Kind        // "k", what caused the decision
+	Also     []Kind      // "also", what else happened in the same decision, in order
+	Object   object.ID   // "o"; "" for an event of the whole system
+	Epoch    uint64      // "e", of the view under which the writer decided
+	Writer   string      // "w", engine id
+	Instance string      // "i", random id of the writer's process run
+	Prev     uint64      // "p", position of the accepted event the decision was based on; 0 = none
+	Time     object.Time // "t", of the decision; the fold knows no other clock
+
+	// Transition marks a change of state or state type ("tr"); Was is the
+	// condition before ("was").
+	Transition bool
+	Was        *Was
+
+	// Status is the object's complete new state ("s"). It stands in every
+	// decision about an object and in no measurement.
+	Status *Status
+	// Measure is what the newest check result measured ("m"). It stands in
+	// every measurement and, complete, in every decision about an object.
+	Measure *Measure
+
+	// Facts that only some kinds have.
+	Author string            // "by", who asked for it
+	Text   string            // "x", comment, reason of a refusal, …
+	Facts  map[string]string // "f", small facts of the kind, for people and history
+}
+
+// Has tells whether the event is of a kind, as its cause or among Also.
+func (e *Event) Has(k Kind) bool {
+	if e.Kind == k {
+		return true
+	}
+	for _, a := range e.Also {
+		if a == k {
+			return true
+		}
+	}
+	return false
+}
+
+// Was is the condition before a transition.
+type Was struct {
+	State   object.State     // "s"
+	Type    object.StateType // "t"
+	Attempt int32            // "a"
+	Checked bool             // "c", false = it was PENDING
+}
+
+// Status is the part of an object's state that only decisions change. It is
+// flat and complete: one event is enough to repair any reader.
+type Status struct {
+	State       object.State     // "s"
+	Type        object.StateType // "t"
+	Checked     bool             // "c", false = PENDING
+	Flapping    bool             // "fl"
+	Attempt     int32            // "a", 1 … MaxAttempts
+	MaxAttempts int32            // "ma", as the writer's config had it
+	LastHard    object.State     // "lh", last hard state
+
+	LastChange     object.Time // "lc", of the state
+	LastHardChange object.Time // "lhc", of the hard state
+	Problem        object.Time // "pb", start of the present problem and its id; 0 = none
+
+	Ack           object.AckKind // "ak"
+	AckExpires    object.Time    // "ax"; 0 = never
+	DowntimeDepth int32          // "dd"
+
+	NotificationNumber int32            // "nn"
+	Notified           object.StateMask // "nd", states somebody was told about
+	LastNotification   object.Time      // "ln"
+	NextNotification   object.Time      // "nx"
+
+	// Off and On are switches that an operator set against the config.
+	Off object.Switches // "off"
+	On  object.Switches // "on"
+
+	// Extra holds what few objects have; nil for most ("x").
+	Extra *Extra
+}
+
+// Extra holds an object's acknowledgement, comments and downtimes.
+type Extra struct {
+	AckAuthor string     // "aa"
+	AckText   string     // "at"
+	Comments  []Comment  // "c"
+	Downtimes []Downtime // "d"
+}
+
+// Comment is a remark of an operator or of jaque itself.
+type Comment struct {
+	ID         string      // "id"
+	Kind       string      // "k": user, acknowledgement, downtime, flapping
+	Author     string      // "by"
+	Text       string      // "x"
+	Time       object.Time // "t"
+	Expires    object.Time // "ex"; 0 = never
+	Persistent bool        // "p"
+}
+
+// Downtime is one scheduled or running downtime of an object.
+type Downtime struct {
+	ID       string      // "id"
+	Author   string      // "by"
+	Text     string      // "x"
+	Start    object.Time // "s"
+	End      object.Time // "e"
+	Duration object.Time // "d", milliseconds; > 0 = flexible
+	Trigger  string      // "tr", id of the downtime that starts it
+	Started  object.Time // "st"; 0 = not running
+}
+
+// Measure is what the newest check result of an object said. Readers keep the
+// newest by (Epoch, N), whichever stream it came from, so the interleaving of
+// the two streams cannot matter: within one epoch an object has one writer, and
+// that writer numbers its results.
+type Measure struct {
+	Epoch     uint64       // "e", under which the result was judged
+	N         uint64       // "n", results judged for the object so far
+	State     object.State // "s", as judged
+	Passive   bool         // "pa"
+	LastCheck object.Time  // "lc", start of the execution, or the submitter's time
+	NextCheck object.Time  // "nc", as planned when the result was judged; 0 = not planned
+	Ring      uint64       // "r", flap history: 21 states of 2 bits, the newest lowest
+	RingTime  object.Time  // "rt", of the newest entry (hosts)
+	Latency   int64        // "la", microseconds from due to started
+	Took      int64        // "ex", microseconds of execution
+	Output    string       // "o", first line
+	Long      string       // "l", further lines
+	Perfdata  string       // "pd", raw
+	// Last time in each state, index by object.State ("ls").
+	LastIn [4]object.Time
+}

@@ -1,0 +1,77 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Errors that a caller branches on.
+var (
+	// ErrConflict: the object's subject moved past the expected position. The
+	// append may or may not have landed; only the tail decides.
+	ErrConflict = errors.New("journal: the object's last position is another")
+	// ErrUnknown: it is not known whether the append landed (time-out, lost
+	// connection). Retry only the identical event, or wait for the tail.
+	ErrUnknown = errors.New("journal: outcome of the append is unknown")
+	// ErrClosed: the journal was closed.
+	ErrClosed = errors.New("journal: closed")
+	// ErrNoSnapshot: there is no usable snapshot.
+	ErrNoSnapshot = errors.New("journal: no snapshot")
+)
+
+// Position is how far both streams have been read. Seq 0 = nothing.
+type Position struct {
+	Log     uint64 `json:"log"`
+	Results uint64 `json:"results"`
+}
+
+// Done receives the outcome of an append: the position it got, or an error. It
+// is called exactly once, on a goroutine of the journal, and must not block.
+type Done func(seq uint64, err error)
+
+// Journal is the event log. Any method may be called from any goroutine.
+type Journal interface {
+	// Append puts a decision on the log if the object's last position is still
+	// expect (0 = none). Events without an object carry a topic in
+	// Facts["topic"] and are appended without that check. It returns at once;
+	// the order of appends to one object is the caller's affair (one at a time).
+	Append(e *event.Event, expect uint64, done Done)
+	// Record puts a measurement on the results stream. done may be nil. It
+	// blocks while too many are in flight, at most until ctx ends.
+	Record(ctx context.Context, e *event.Event, done Done) error
+	// Follow calls fn with batches of events of both streams behind from, in
+	// order within each stream, until ctx ends (nil) or it fails. caughtUp is
+	// called once, after fn has returned for the last event that stood on the
+	// streams when Follow began.
+	Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error
+	// End returns the last positions of both streams now.
+	End(ctx context.Context) (Position, error)
+	// LastOf returns the position of the last decision about an object that is
+	// still kept, 0 if there is none.
+	LastOf(ctx context.Context, id object.ID) (uint64, error)
+	// History returns events that match, newest first.
+	History(ctx context.Context, q Query) ([]event.Event, error)
+	// SaveSnapshot keeps data as the folded state at a position; the last few
+	// are kept. LoadSnapshot returns the newest readable one, or ErrNoSnapshot.
+	SaveSnapshot(ctx context.Context, at Position, data []byte) error
+	LoadSnapshot(ctx context.Context) (Position, []byte, error)
+	// Close waits for appends in flight, as long as ctx allows, and stops.
+	Close(ctx context.Context) error
+}
+
+// Query selects history. The zero Query selects the newest events of all.
+type Query struct {
+	Object object.ID    // one object; "" = all
+	Kinds  []event.Kind // any of them, also among Also; empty = all
+	Since  time.Time    // decided at or after; zero = no bound
+	Until  time.Time    // decided before; zero = no bound
+	Before Position     // only events in front of these positions; 0 = no bound
+	Limit  int          // at most so many; 0 = 100
+	// Results adds measurements that changed nothing. A decision and the
+	// measurement it came from are one result: the measurement is left out.
+	Results bool
+}
