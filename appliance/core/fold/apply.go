@@ -1,0 +1,69 @@
+package fold
+
+import (
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// New returns the state of an object that was never checked: hard, attempt 1,
+// in its initial state; an initial problem counts as hard at once.
+func New(o *object.Object) State {
+	s := State{}
+	s.Status.State = o.Rule.Initial
+	s.Status.LastHard = o.Rule.Initial
+	s.Status.MaxAttempts = int32(o.Rule.Attempts)
+	s.Status.Attempt = 1
+	if o.Rule.Initial != object.OK {
+		s.Status.Attempt = s.Status.MaxAttempts
+	}
+	return s
+}
+
+// Apply folds one event of the object into its state, as the handover
+// protocol's fold defines (§3): an event of an older epoch is stale, one decided
+// on another base is a conflict and still raises the fence, else the event's
+// state is the state. Measurements are not ordered by position but by epoch and
+// number, see event.Measure.
+func Apply(s State, e *event.Event) (State, Outcome) {
+	if e.Stream == event.Results {
+		return applyMeasure(s, e)
+	}
+	if e.Seq != 0 && e.Seq <= s.Sub {
+		return s, Repeated
+	}
+	s.Sub = e.Seq
+	if e.Epoch < s.Fence {
+		return s, Stale
+	}
+	s.Fence = e.Epoch
+	if e.Prev != s.Last {
+		return s, Conflict
+	}
+	s.Last = e.Seq
+	if e.Status == nil {
+		return s, Unknown
+	}
+	s.Status = *e.Status
+	if e.Measure != nil && newer(e.Measure, &s.Measure) {
+		s.Measure = *e.Measure
+	}
+	return s, Accepted
+}
+
+func applyMeasure(s State, e *event.Event) (State, Outcome) {
+	if e.Measure == nil {
+		return s, Unknown
+	}
+	if !newer(e.Measure, &s.Measure) {
+		return s, Repeated
+	}
+	s.Measure = *e.Measure
+	return s, Accepted
+}
+
+func newer(a, b *event.Measure) bool {
+	if a.Epoch != b.Epoch {
+		return a.Epoch > b.Epoch
+	}
+	return a.N > b.N
+}

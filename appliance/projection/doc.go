@@ -1,0 +1,7 @@
+// Package projection holds the folded state of every object for readers.
+//
+// One goroutine applies events in the order of the log; any number read. A
+// reader gets immutable values and never blocks the fold. It owns the states,
+// the counters by state and the list of subscribers to changes; it never
+// decides anything. Start reading at Projection.
+package projection

@@ -1,0 +1,157 @@
+package projection
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+)
+
+// Item is one object with its present state. Both are immutable.
+type Item struct {
+	Object *object.Object
+	State  *fold.State
+}
+
+// slot holds the state of one object; it outlives config generations.
+type slot struct {
+	state atomic.Pointer[fold.State]
+}
+
+// Projection is the fold of both streams. Create it with New.
+type Projection struct {
+	mu    sync.RWMutex // guards slots and set as maps; never held while folding many events
+	slots map[object.ID]*slot
+	set   atomic.Pointer[object.Set]
+
+	counts   counters
+	position atomic.Pointer[journal.Position]
+	newest   atomic.Int64 // object.Time of the newest applied event
+	fence    atomic.Uint64
+	outcomes [5]atomic.Uint64
+
+	subs subscribers
+}
+
+// New returns a projection that knows the objects of set, all PENDING.
+func New(set *object.Set) *Projection {
+	p := &Projection{slots: make(map[object.ID]*slot, len(set.Objects))}
+	p.position.Store(&journal.Position{})
+	p.subs.list = map[*Subscription]struct{}{}
+	p.Replace(set)
+	return p
+}
+
+// Set returns the objects of the running config generation.
+func (p *Projection) Set() *object.Set { return p.set.Load() }
+
+// Replace switches to another config generation. States are kept by ID.
+func (p *Projection) Replace(set *object.Set) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range set.Objects {
+		if p.slots[o.ID] == nil {
+			s := &slot{}
+			s.state.Store(initial(o))
+			p.slots[o.ID] = s
+		}
+	}
+	p.set.Store(set)
+	p.counts.rebuild(set, func(id object.ID) *fold.State { return p.slots[id].state.Load() })
+}
+
+// initial is the state of an object nothing was ever heard of.
+func initial(o *object.Object) *fold.State {
+	s := fold.New(o)
+	return &s
+}
+
+// Get returns an object of the running generation with its state.
+func (p *Projection) Get(id object.ID) (Item, bool) {
+	o := p.Set().Get(id)
+	if o == nil {
+		return Item{}, false
+	}
+	return Item{Object: o, State: p.State(id)}, true
+}
+
+// State returns the state of an object, also of one that is not configured any
+// more; the zero state if nothing was ever heard of it.
+func (p *Projection) State(id object.ID) *fold.State {
+	p.mu.RLock()
+	s := p.slots[id]
+	p.mu.RUnlock()
+	if s == nil {
+		return &fold.State{}
+	}
+	return s.state.Load()
+}
+
+// Apply folds one event. Only one goroutine may call it. Events about objects
+// that are not configured are folded too.
+func (p *Projection) Apply(e *event.Event) fold.Outcome {
+	outcome := fold.Accepted
+	if e.Object != "" {
+		outcome = p.applyObject(e)
+	}
+	if e.Epoch > p.fence.Load() {
+		p.fence.Store(e.Epoch)
+	}
+	p.outcomes[outcome].Add(1)
+	p.advance(e)
+	if outcome == fold.Accepted {
+		p.subs.publish(e)
+	}
+	return outcome
+}
+
+func (p *Projection) applyObject(e *event.Event) fold.Outcome {
+	p.mu.RLock()
+	s := p.slots[e.Object]
+	p.mu.RUnlock()
+	if s == nil {
+		s = &slot{}
+		s.state.Store(&fold.State{})
+		p.mu.Lock()
+		p.slots[e.Object] = s
+		p.mu.Unlock()
+	}
+	old := s.state.Load()
+	next, outcome := fold.Apply(*old, e)
+	s.state.Store(&next)
+	if outcome == fold.Accepted {
+		p.counts.move(e.Object, old, &next, p.Set())
+	}
+	return outcome
+}
+
+func (p *Projection) advance(e *event.Event) {
+	at := *p.position.Load()
+	if e.Stream == event.Log {
+		at.Log = max(at.Log, e.Seq)
+	} else {
+		at.Results = max(at.Results, e.Seq)
+	}
+	p.position.Store(&at)
+	if t := int64(e.Time); t > p.newest.Load() {
+		p.newest.Store(t)
+	}
+}
+
+// Position returns how far both streams have been folded.
+func (p *Projection) Position() journal.Position { return *p.position.Load() }
+
+// Newest returns the time of the newest folded event, 0 if there is none.
+func (p *Projection) Newest() object.Time { return object.Time(p.newest.Load()) }
+
+// Epoch returns the newest epoch seen on the log.
+func (p *Projection) Epoch() uint64 { return p.fence.Load() }
+
+// Outcome returns how many events had an outcome since the start.
+func (p *Projection) Outcome(o fold.Outcome) uint64 { return p.outcomes[o].Load() }
+
+// Counts returns the present number of objects by state.
+func (p *Projection) Counts() Counts { return p.counts.load() }
