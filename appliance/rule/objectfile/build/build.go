@@ -1,0 +1,209 @@
+package build
+
+import (
+	"math"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/objectfile"
+)
+
+// Build makes a set of the hosts and services among objects. The set is
+// complete even if there are problems, as far as it could be made; only a
+// caller that reports them all should look at it then.
+func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, objectfile.Problems) {
+	b := &builder{
+		main: main, unit: main.Number("interval_length", 60),
+		hosts: map[string]*object.Object{}, source: map[string]*objectfile.Object{},
+		groups: map[string]*group{}, commands: map[string]string{},
+	}
+	settings, problems := Settings(main)
+	b.problems = problems
+	b.index(objects)
+	for _, o := range objects {
+		if o.Type == "host" {
+			b.host(o)
+		}
+	}
+	b.link(objects)
+	for _, o := range objects {
+		if o.Type == "service" {
+			b.service(o)
+		}
+	}
+	return object.NewSet("", settings, b.made()), b.problems
+}
+
+type builder struct {
+	main     objectfile.Main
+	unit     float64 // seconds
+	problems objectfile.Problems
+
+	order    []*object.Object // hosts in the order of their definitions
+	hosts    map[string]*object.Object
+	source   map[string]*objectfile.Object // hosts by name
+	groups   map[string]*group
+	commands map[string]string // command lines
+	services []service
+	byID     map[object.ID]int
+}
+
+// index notes the objects that others name.
+func (b *builder) index(objects []*objectfile.Object) {
+	for _, o := range objects {
+		switch o.Type {
+		case "command":
+			b.commands[o.Name] = o.Text("command_line", "")
+		case "hostgroup":
+			if b.groups[o.Name] == nil {
+				b.groups[o.Name] = &group{source: o, members: map[string]bool{}}
+			}
+		}
+	}
+}
+
+func (b *builder) host(o *objectfile.Object) {
+	if other := b.source[o.Name]; other != nil {
+		b.problems.Add(o.Pos, "host %q is already defined at %s; rename one of them", o.Name, other.Pos)
+		return
+	}
+	h := &object.Object{
+		ID: object.HostID(o.Name), Name: o.Name, Alias: o.Text("alias", ""),
+		Address: o.Text("address", o.Name), Vars: o.Vars(),
+		Rule: b.rule(object.Host, o),
+	}
+	b.source[o.Name] = o
+	b.hosts[o.Name] = h
+	b.order = append(b.order, h)
+}
+
+// link resolves what hosts say about other hosts and groups.
+func (b *builder) link(objects []*objectfile.Object) {
+	for _, h := range b.order {
+		o := b.source[h.Name]
+		for _, name := range o.Names("parents") {
+			p := b.hosts[name]
+			if p == nil || p == h {
+				b.problems.Add(o.At("parents"), "%q is not a valid parent of host %q; name another host that is defined", name, h.Name)
+				continue
+			}
+			h.Parents = append(h.Parents, p)
+		}
+		for _, name := range o.Names("hostgroups") {
+			g := b.groups[name]
+			if g == nil {
+				b.problems.Add(o.At("hostgroups"), "there is no hostgroup %q; define it or remove it from this line", name)
+				continue
+			}
+			g.members[h.Name] = true
+		}
+	}
+	b.expandGroups(objects)
+}
+
+// rule reads what hosts and services have in common.
+func (b *builder) rule(kind object.Kind, o *objectfile.Object) *object.Rule {
+	r := &object.Rule{
+		Name:     o.Type + " " + o.Name,
+		Interval: b.units(o, "check_interval", 5), Retry: b.units(o, "retry_interval", 1),
+		NoteInterval: b.units(o, "notification_interval", 30),
+		Timeout:      b.timeout(kind, o), Attempts: b.attempts(o),
+		Volatile: o.Bool("is_volatile", false), Initial: b.initial(kind, o),
+		Active: o.Bool("active_checks_enabled", true), Passive: o.Bool("passive_checks_enabled", true),
+		FlapDetection: o.Bool("flap_detection_enabled", true),
+		FlapLow:       o.Number("low_flap_threshold", 0), FlapHigh: o.Number("high_flap_threshold", 0),
+		FlapIgnore: b.flapIgnore(kind, o), Check: b.check(o),
+		Notes: o.Text("notes", ""), NotesURL: o.Text("notes_url", ""), ActionURL: o.Text("action_url", ""),
+	}
+	r.Freshness = b.freshness(kind, o, r)
+	return r
+}
+
+// units reads a number of time units.
+func (b *builder) units(o *objectfile.Object, name string, def float64) time.Duration {
+	n := o.Number(name, def)
+	if n < 0 {
+		b.problems.Add(o.At(name), "%s of %s %q is below 0; write 0 or more", name, o.Type, o.Name)
+		return 0
+	}
+	return seconds(n * b.unit)
+}
+
+func seconds(n float64) time.Duration {
+	n *= float64(time.Second)
+	if n >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(math.Round(n))
+}
+
+func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration {
+	def := b.main.Number("service_check_timeout", 60)
+	if kind == object.Host {
+		def = b.main.Number("host_check_timeout", 30)
+	}
+	return seconds(o.Number("check_timeout", def))
+}
+
+func (b *builder) attempts(o *objectfile.Object) int {
+	n := o.Number("max_check_attempts", 0)
+	if n < 1 || n > math.MaxInt32 {
+		b.problems.Add(o.At("max_check_attempts"), "%s %q needs max_check_attempts, a positive integer such as 3", o.Type, o.Name)
+		return 1
+	}
+	return int(n)
+}
+
+func (b *builder) initial(kind object.Kind, o *objectfile.Object) object.State {
+	d := o.Find("initial_state")
+	if d == nil {
+		return object.OK
+	}
+	state, ok := stateOf(kind, d.Value)
+	if !ok {
+		b.problems.Add(d.Pos, "invalid initial_state %q of %s %q; write %s", d.Value, o.Type, o.Name, letters(kind))
+	}
+	return state
+}
+
+func letters(kind object.Kind) string {
+	if kind == object.Host {
+		return "o, d or u"
+	}
+	return "o, w, u or c"
+}
+
+// flapIgnore returns the states that flap_detection_options does not list.
+func (b *builder) flapIgnore(kind object.Kind, o *objectfile.Object) object.StateMask {
+	all := "owcu"
+	if kind == object.Host {
+		all = "odu"
+	}
+	var ignored object.StateMask = 1<<len(all) - 1
+	listed := o.Options("flap_detection_options", all, all, &b.problems)
+	for i := range len(listed) {
+		if s, ok := stateOf(kind, listed[i:]); ok {
+			ignored &^= 1 << s
+		}
+	}
+	return ignored
+}
+
+// freshness returns the age at which a result is stale. Nagios' automatic
+// threshold follows the present state; jaque's is the longer of the intervals.
+func (b *builder) freshness(kind object.Kind, o *objectfile.Object, r *object.Rule) time.Duration {
+	sweep := b.main.Bool("check_service_freshness", true)
+	if kind == object.Host {
+		sweep = b.main.Bool("check_host_freshness", false)
+	}
+	if !sweep || !o.Bool("check_freshness", false) {
+		return 0
+	}
+	if n := o.Number("freshness_threshold", 0); n > 0 {
+		return seconds(math.Trunc(n))
+	}
+	if r.Interval == 0 {
+		return 0
+	}
+	return max(r.Interval, r.Retry) + seconds(b.main.Number("additional_freshness_latency", 15))
+}

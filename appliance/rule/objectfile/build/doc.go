@@ -1,0 +1,8 @@
+// Package build makes the object set that jaque's core works on from objects
+// in the syntax of Nagios and the settings of a main file, with the defaults
+// that Nagios has for both.
+//
+// It expands the hosts of a service, the members of groups, and what a service
+// takes from its host. It knows no time periods, contacts, dependencies or
+// escalations, and never reads a file. Start reading at Build.
+package build
