@@ -1,0 +1,149 @@
+package filter
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Match tells whether an object in its present state passes.
+func (f *Filter) Match(o *object.Object, s *fold.State) bool { return f.root.match(o, s) }
+
+// All tells whether the filter lets everything pass.
+func (f *Filter) All() bool { _, ok := f.root.(all); return ok }
+
+// NeedsProblem tells whether only objects in a problem state can pass, so that
+// a list of problems is enough to search in.
+func (f *Filter) NeedsProblem() bool { return needsProblem(f.root) }
+
+func needsProblem(n node) bool {
+	switch n := n.(type) {
+	case flag:
+		return n.problem
+	case allOf:
+		for _, part := range n {
+			if needsProblem(part) {
+				return true
+			}
+		}
+		return false
+	case anyOf:
+		for _, part := range n {
+			if !needsProblem(part) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+type node interface {
+	match(o *object.Object, s *fold.State) bool
+}
+
+type (
+	all     struct{}
+	allOf   []node
+	anyOf   []node
+	negated struct{ inner node }
+	flag    struct {
+		test    func(o *object.Object, s *fold.State) bool
+		problem bool // test holds only in a problem state
+	}
+	// compare holds if any value of the field fits.
+	compare struct {
+		get      getter
+		value    string
+		contains bool
+	}
+	text struct{ lower string }
+)
+
+// getter calls yield with each value of a field until it returns true, which
+// it then returns itself.
+type getter func(o *object.Object, s *fold.State, yield func(string) bool) bool
+
+func (all) match(*object.Object, *fold.State) bool { return true }
+
+func (n allOf) match(o *object.Object, s *fold.State) bool {
+	for _, part := range n {
+		if !part.match(o, s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (n anyOf) match(o *object.Object, s *fold.State) bool {
+	for _, part := range n {
+		if part.match(o, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func (n negated) match(o *object.Object, s *fold.State) bool { return !n.inner.match(o, s) }
+
+func (n flag) match(o *object.Object, s *fold.State) bool { return n.test(o, s) }
+
+func (n compare) match(o *object.Object, s *fold.State) bool {
+	return n.get(o, s, func(v string) bool {
+		if n.contains {
+			return containsFold(v, n.value)
+		}
+		return strings.EqualFold(v, n.value)
+	})
+}
+
+func newText(s string) text { return text{strings.ToLower(s)} }
+
+func (n text) match(o *object.Object, s *fold.State) bool {
+	return containsFold(string(o.ID), n.lower) || containsFold(o.Alias, n.lower) ||
+		containsFold(o.HostObject().Alias, n.lower) || containsFold(s.Measure.Output, n.lower)
+}
+
+// containsFold tells whether s contains lower, which is in lower case already,
+// in any case. ASCII needs no allocation.
+func containsFold(s, lower string) bool {
+	if lower == "" {
+		return true
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return strings.Contains(strings.ToLower(s), lower)
+		}
+	}
+	for i := 0; i+len(lower) <= len(s); i++ {
+		if equalLower(s[i:i+len(lower)], lower) {
+			return true
+		}
+	}
+	return false
+}
+
+func equalLower(s, lower string) bool {
+	for i := 0; i < len(s); i++ {
+		if byte(unicode.ToLower(rune(s[i]))) != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+var stateNames = []string{
+	"OK", "WARNING", "CRITICAL", "UNKNOWN", "UP", "DOWN", "UNREACHABLE", "PENDING",
+}
+
+func validState(s string) bool {
+	for _, n := range stateNames {
+		if strings.EqualFold(n, s) {
+			return true
+		}
+	}
+	return false
+}
