@@ -23,8 +23,9 @@ type Counts struct {
 }
 
 type counters struct {
-	mu sync.Mutex
-	n  Counts
+	mu       sync.Mutex
+	n        Counts
+	problems problems
 }
 
 func (c *counters) load() Counts {
@@ -37,7 +38,9 @@ func (c *counters) rebuild(set *object.Set, state func(object.ID) *fold.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n = Counts{}
+	c.problems = problems{}
 	for _, o := range set.Objects {
+		c.problems.move(o.ID, &fold.State{}, state(o.ID))
 		c.n.add(o.Kind(), state(o.ID), 1)
 	}
 }
@@ -50,6 +53,7 @@ func (c *counters) move(id object.ID, old, next *fold.State, set *object.Set) {
 	defer c.mu.Unlock()
 	c.n.add(id.Kind(), old, -1)
 	c.n.add(id.Kind(), next, 1)
+	c.problems.move(id, old, next)
 }
 
 func (n *Counts) add(k object.Kind, s *fold.State, d int) {
