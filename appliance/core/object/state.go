@@ -42,6 +42,7 @@ const (
 	Unreachable
 )
 
+// The names of the states by number; constant.
 var (
 	serviceStates = [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}
 	hostStates    = [...]string{"UP", "DOWN", "UNREACHABLE"}

@@ -5,7 +5,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// fields are the names that may be compared, in lower case.
+// fields are the names that may be compared, in lower case; constant.
 var fields = map[string]getter{
 	"state": func(o *object.Object, s *fold.State, yield func(string) bool) bool {
 		if !s.Status.Checked {
@@ -45,7 +45,8 @@ var fields = map[string]getter{
 	},
 }
 
-// flags are the words that are conditions by themselves, in lower case.
+// flags are the words that are conditions by themselves, in lower case;
+// constant.
 var flags = map[string]flag{
 	"problem": {problem: true, test: func(_ *object.Object, s *fold.State) bool { return problem(s) }},
 	"unhandled": {problem: true, test: func(_ *object.Object, s *fold.State) bool {

@@ -135,6 +135,7 @@ func equalLower(s, lower string) bool {
 	return true
 }
 
+// stateNames are the words that a state may be compared with; constant.
 var stateNames = []string{
 	"OK", "WARNING", "CRITICAL", "UNKNOWN", "UP", "DOWN", "UNREACHABLE", "PENDING",
 }

@@ -39,6 +39,7 @@ const (
 		servicegroup=servicegroup_name servicegroups=servicegroup_name`
 )
 
+// tables holds the directives of each kind of object; constant.
 var tables = map[string]table{
 	"host": newTable("host_name", true, checkWords+` host_name alias address address6 +hostgroups host_groups=hostgroups
 		checks_enabled=active_checks_enabled obsess_over_host=obsess vrml_image statusmap_image gd2_image=statusmap_image
