@@ -1,0 +1,111 @@
+package roles
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Help returns the text of -help: every flag, or only those that one role takes.
+func Help(role Role) string {
+	var b strings.Builder
+	b.WriteString("jaque monitors hosts and services.\n\n")
+	b.WriteString("  jaque [-target ROLE] -config PATH [flags]   run a role (default: all)\n")
+	b.WriteString("  jaque check-config PATH                     check a config and change nothing\n")
+	b.WriteString("  jaque demo [-dir FOLDER] [-listen HOST:PORT] [-data FOLDER]\n")
+	b.WriteString("                                              monitor this machine, with an example config\n")
+	b.WriteString("  jaque version                               print the version\n")
+	b.WriteString("  jaque help [ROLE]                           print this text, or that of one role\n")
+	if role.Name == "" {
+		b.WriteString("\nRoles:\n")
+		for _, r := range Roles() {
+			fmt.Fprintf(&b, "  %-9s %s\n", r.Name, r.Summary)
+		}
+		b.WriteString("\nFlags:\n")
+	} else {
+		fmt.Fprintf(&b, "\nRole %s: %s.\n\nFlags that role %s takes:\n", role.Name, role.Summary, role.Name)
+	}
+	for _, f := range Flags() {
+		if role.Name == "" || f.Cell(role.Name) != "F" {
+			writeFlag(&b, f, role.Name)
+		}
+	}
+	b.WriteString("\nEach flag may also stand in the environment (JAQUE_CONFIG for -config); the flag wins.\n")
+	b.WriteString("Exit status: 0 done, 1 failed while running, 2 wrong usage or config.\n")
+	return b.String()
+}
+
+func writeFlag(b *strings.Builder, f Flag, role Name) {
+	fmt.Fprintf(b, "  %s\n        %s", strings.TrimSpace("-"+f.Name+" "+f.Arg), f.Meaning)
+	if f.Default != "" {
+		fmt.Fprintf(b, " (default: %s)", f.Default)
+	}
+	if role != "" && f.Cell(role) == "R" {
+		b.WriteString(" (required)")
+	}
+	b.WriteString("\n")
+}
+
+// Reference returns the documentation page of all flags and roles, in Markdown.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("# Flags\n\n")
+	b.WriteString("This page is generated from the table that the program itself uses (`go test ./roles -update`).\n\n")
+	b.WriteString("Every role is `jaque -target ROLE`. Flags are written `-name value` or `-name=value`, with one dash or two.\n")
+	b.WriteString("Each has an environment twin; the flag wins. A flag counts as given when it is present in any form,\n")
+	b.WriteString("even with its default value.\n\n| flag | environment | default | meaning |\n| --- | --- | --- | --- |\n")
+	for _, f := range Flags() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.TrimSpace("-"+f.Name+" "+f.Arg),
+			code(f.Env()), orDash(f.Default), f.Meaning)
+	}
+	b.WriteString("\n## Roles\n\n| role | what it does | SIGHUP |\n| --- | --- | --- |\n")
+	for _, r := range Roles() {
+		reload := "ignored"
+		if r.Reload == ReloadConfig {
+			reload = "reads the config again"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Summary, reload)
+	}
+	writeMatrix(&b)
+	return b.String()
+}
+
+// writeMatrix writes which role takes which flag, and the reasons.
+func writeMatrix(b *strings.Builder) {
+	b.WriteString("\n## Which role takes which flag\n\nR = required, F = refused at startup with exit status 2, blank = accepted.\n\n| flag |")
+	for _, r := range Roles() {
+		fmt.Fprintf(b, " %s |", r.Name)
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(Roles())) + "\n")
+	for _, f := range Flags() {
+		fmt.Fprintf(b, "| `-%s` |", f.Name)
+		for _, r := range Roles() {
+			fmt.Fprintf(b, " %s |", f.Cell(r.Name))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n## Why\n\n")
+	for _, f := range Flags() {
+		for _, r := range Roles() {
+			if reason, ok := f.Required[r.Name]; ok {
+				fmt.Fprintf(b, "- `%s` requires `-%s`: %s.\n", r.Name, f.Name, reason)
+			}
+			if reason, ok := f.Refused[r.Name]; ok {
+				fmt.Fprintf(b, "- `%s` refuses `-%s`: %s.\n", r.Name, f.Name, reason)
+			}
+		}
+	}
+}
+
+func code(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return "`" + s + "`"
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
