@@ -114,7 +114,7 @@ func TestWrongCommandLinesSayWhatToWriteInstead(t *testing.T) {
 		"a certificate without its key": {all + "-nats-tls-cert c", nil,
 			[]string{"-nats-tls-cert and -nats-tls-key belong together: give both or none"}},
 		"a switch that is neither on nor off": {"-version=perhaps", nil,
-			[]string{`-version: "perhaps" is neither true nor false`, "role all requires -config: it declares what is monitored"}},
+			[]string{"role all requires -config: it declares what is monitored", `-version: "perhaps" is neither true nor false`}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
