@@ -1,0 +1,13 @@
+package spawn
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if Main() {
+		return
+	}
+	os.Exit(m.Run())
+}
