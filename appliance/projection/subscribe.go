@@ -44,13 +44,18 @@ func (l *subscribers) drop(s *Subscription) {
 	}
 }
 
-// publish hands the event out. The event must not be changed afterwards.
+// publish hands a copy of the event out, because the batch it stands in is used
+// again. What the event points to is never changed.
 func (l *subscribers) publish(e *event.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return
+	}
+	copied := *e
 	for s := range l.list {
 		select {
-		case s.c <- e:
+		case s.c <- &copied:
 		default:
 			l.drop(s)
 		}
