@@ -1,0 +1,14 @@
+// Package engine owns the check loop: it decides what runs and when, judges the
+// results, and appends what follows to the log.
+//
+// One goroutine owns every decision. It reads the log's tail into the
+// projection, starts what is due, turns outcomes into commands for the pure core
+// and appends the core's events by compare-and-set. A decision takes effect when
+// its own event is read back at its position, never when it is published, as the
+// handover protocol demands; with one member the same code runs.
+//
+// It never executes a check itself (a Runner does), never formats a page and
+// never reads a config file. It reads and writes the kinds of event about
+// objects, and config.loaded and engine.joined. Start reading at Engine and
+// loop.go.
+package engine

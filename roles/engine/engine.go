@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/membership"
+	"jaque.sh/jaque/appliance/service"
+)
+
+// Errors that a caller branches on.
+var (
+	// ErrNotFound: no such object in the running config.
+	ErrNotFound = errors.New("no such object")
+	// ErrRefused: the command was understood and refused; the text says why.
+	ErrRefused = errors.New("refused")
+	// ErrBusy: too many commands wait; try again.
+	ErrBusy = errors.New("too many commands are waiting, try again in a moment")
+	// ErrStopping: the engine is not running (any more).
+	ErrStopping = errors.New("the engine is not running")
+)
+
+// Job is one check to execute.
+type Job struct {
+	Object  *object.Object
+	Timeout time.Duration
+	Due     object.Time // when it was due, for the latency
+}
+
+// Runner executes checks. It never fails: what goes wrong is a result.
+type Runner interface {
+	Run(ctx context.Context, j Job) fold.Result
+}
+
+// Coordinator is the membership store as the engine uses it.
+type Coordinator interface {
+	Register(ctx context.Context, m membership.Member, newestOnLog uint64) (membership.View, error)
+	Repair(ctx context.Context, newestOnLog uint64) (membership.View, error)
+	Leave(ctx context.Context, id string) error
+}
+
+// Options are what an engine needs. Every field without a default is required.
+type Options struct {
+	ID          string // engine id
+	Instance    string // random id of this process run
+	Journal     journal.Journal
+	Projection  *projection.Projection
+	Runner      Runner
+	Coordinator Coordinator
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer
+
+	// Concurrency bounds the checks that run at once; default 512.
+	Concurrency int
+	// QueuedCommands bounds the commands that wait for decisions; default 10000.
+	QueuedCommands int
+	// SnapshotEvery and SnapshotEvents say when the folded state is saved:
+	// after so long or so many events, whichever is first. Default 5 minutes
+	// and 300,000.
+	SnapshotEvery  time.Duration
+	SnapshotEvents uint64
+	// Grace is how long a stop waits for running checks; default 5 s.
+	Grace time.Duration
+}
+
+func (o *Options) fill() error {
+	switch {
+	case o.ID == "" || o.Instance == "":
+		return errors.New("engine: an id and an instance are required")
+	case o.Journal == nil || o.Projection == nil || o.Runner == nil || o.Coordinator == nil:
+		return errors.New("engine: journal, projection, runner and coordinator are required")
+	case o.Logger == nil || o.Registerer == nil:
+		return errors.New("engine: logger and registerer are required")
+	}
+	o.Concurrency = orDefault(o.Concurrency, 512)
+	o.QueuedCommands = orDefault(o.QueuedCommands, 10_000)
+	o.SnapshotEvery = orDefault(o.SnapshotEvery, 5*time.Minute)
+	o.SnapshotEvents = orDefault(o.SnapshotEvents, 300_000)
+	o.Grace = orDefault(o.Grace, 5*time.Second)
+	return nil
+}
+
+func orDefault[T int | time.Duration | uint64](v, d T) T {
+	if v <= 0 {
+		return d
+	}
+	return v
+}
+
+// Engine is the check loop of one process. Create it with New.
+type Engine struct {
+	opt     Options
+	log     *slog.Logger
+	proj    *projection.Projection
+	metrics *metrics
+	inbox   inbox
+	tail    chan *tailBatch
+	nextID  uint64
+	started object.Time
+
+	// Owned by the loop goroutine.
+	state loopState
+
+	view    atomic.Pointer[membership.View]
+	waiting atomic.Int64 // commands accepted and not decided
+	running atomic.Bool
+	recent  latencies
+}
+
+// New checks the options and returns an engine that has not started.
+func New(o Options) (*Engine, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		opt: o, log: o.Logger, proj: o.Projection,
+		tail: make(chan *tailBatch),
+	}
+	e.inbox.wake = make(chan struct{}, 1)
+	e.view.Store(&membership.View{})
+	e.metrics = newMetrics(o.Registerer, e)
+	return e, nil
+}
+
+// Service returns the engine as a part of a process. It is ready once the log
+// is replayed, the member registered and every object scheduled.
+func (e *Engine) Service(needs ...string) service.Service {
+	return service.Service{Name: "engine", Needs: needs, Run: e.run}
+}
+
+// View returns the membership view the engine acts on.
+func (e *Engine) View() membership.View { return *e.view.Load() }
+
+// ID returns the engine's id.
+func (e *Engine) ID() string { return e.opt.ID }
+
+// Latency returns the 50th and 99th percentile of the lateness of the last
+// checks, in seconds.
+func (e *Engine) Latency() (p50, p99 float64) { return e.recent.percentiles() }
+
+// newID returns an id for one decision or command, unique over all processes.
+func (e *Engine) newID() string {
+	n := atomic.AddUint64(&e.nextID, 1)
+	return e.opt.Instance + "-" + strconv.FormatUint(n, 36)
+}
+
+// CheckNow runs the check of an object at once, whatever its switches say, and
+// returns the command's id. The regular schedule goes on from its result.
+func (e *Engine) CheckNow(ctx context.Context, id object.ID) (string, error) {
+	o := e.proj.Set().Get(id)
+	switch {
+	case o == nil:
+		return "", fmt.Errorf("%s: %w", id, ErrNotFound)
+	case o.Rule.Check.Kind == object.CheckNone || o.Rule.Check.Kind == object.CheckPassive:
+		return "", fmt.Errorf("%s has no check that could be run, its kind is %q: %w; submit a result instead",
+			id, o.Rule.Check.Kind, ErrRefused)
+	}
+	return e.send(ctx, &order{object: id, forced: true})
+}
+
+// Submit hands in a passive result for an object and returns the command's id
+// once the result is on the log.
+func (e *Engine) Submit(ctx context.Context, id object.ID, r fold.Result) (string, error) {
+	if e.proj.Set().Get(id) == nil {
+		return "", fmt.Errorf("%s: %w", id, ErrNotFound)
+	}
+	r.Passive = true
+	return e.send(ctx, &order{object: id, command: r})
+}
+
+// send queues an order for the loop and waits for its outcome.
+func (e *Engine) send(ctx context.Context, o *order) (string, error) {
+	if !e.running.Load() {
+		return "", ErrStopping
+	}
+	if e.waiting.Add(1) > int64(e.opt.QueuedCommands) {
+		e.waiting.Add(-1)
+		return "", ErrBusy
+	}
+	o.id = e.newID()
+	o.done = make(chan error, 1)
+	e.inbox.order(o)
+	select {
+	case err := <-o.done:
+		return o.id, err
+	case <-ctx.Done():
+		return o.id, fmt.Errorf("wait for command %s: %w", o.id, ctx.Err())
+	}
+}
+
+// Reload switches to the objects of another config generation. Unchanged
+// objects keep their state and their place in the schedule.
+func (e *Engine) Reload(ctx context.Context, set *object.Set, change Change) error {
+	if !e.running.Load() {
+		return ErrStopping
+	}
+	r := &reload{set: set, change: change, done: make(chan error, 1)}
+	e.inbox.reload(r)
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the reload: %w", ctx.Err())
+	}
+}
+
+// Change is what differs between two generations.
+type Change struct {
+	Added, Removed, Changed []object.ID
+}

@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"sync"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// order is a command for the loop.
+type order struct {
+	id      string
+	object  object.ID
+	forced  bool         // run the check now
+	command fold.Command // else decide this
+	done    chan error   // buffered; receives exactly one value
+}
+
+// finished is the result of an execution.
+type finished struct {
+	key    int32
+	object object.ID
+	result fold.Result
+}
+
+// appended is the outcome of an append or a record.
+type appended struct {
+	key int32
+	id  string
+	seq uint64
+	err error
+}
+
+// lastKnown is the last position of an object's subject, read after a refusal.
+type lastKnown struct {
+	key int32
+	id  string
+	seq uint64
+	err error
+}
+
+// reload is a new generation.
+type reload struct {
+	set    *object.Set
+	change Change
+	done   chan error
+}
+
+// tailBatch is a batch of the log; done is closed when the loop has folded it.
+type tailBatch struct {
+	events []event.Event
+	done   chan struct{}
+}
+
+// inbox collects what other goroutines tell the loop. Its senders never block;
+// what it holds is bounded by what the loop started itself and, for orders, by
+// Options.QueuedCommands.
+type inbox struct {
+	mu       sync.Mutex
+	results  []finished
+	appends  []appended
+	lasts    []lastKnown
+	orders   []*order
+	reloads  []*reload
+	caughtUp bool
+	retries  []int32
+	wake     chan struct{} // capacity 1
+}
+
+// mail is what the loop takes out of the inbox at once.
+type mail struct {
+	results  []finished
+	appends  []appended
+	lasts    []lastKnown
+	orders   []*order
+	reloads  []*reload
+	retries  []int32
+	caughtUp bool
+}
+
+func (b *inbox) put(f func()) {
+	b.mu.Lock()
+	f()
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) finish(f finished) { b.put(func() { b.results = append(b.results, f) }) }
+func (b *inbox) append(a appended) { b.put(func() { b.appends = append(b.appends, a) }) }
+func (b *inbox) last(l lastKnown)  { b.put(func() { b.lasts = append(b.lasts, l) }) }
+func (b *inbox) order(o *order)    { b.put(func() { b.orders = append(b.orders, o) }) }
+func (b *inbox) reload(r *reload)  { b.put(func() { b.reloads = append(b.reloads, r) }) }
+func (b *inbox) retry(key int32)   { b.put(func() { b.retries = append(b.retries, key) }) }
+func (b *inbox) markCaughtUp()     { b.put(func() { b.caughtUp = true }) }
+
+// take exchanges the inbox's contents for the emptied slices of m.
+func (b *inbox) take(m *mail) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m.results, b.results = b.results, m.results[:0]
+	m.appends, b.appends = b.appends, m.appends[:0]
+	m.lasts, b.lasts = b.lasts, m.lasts[:0]
+	m.orders, b.orders = b.orders, m.orders[:0]
+	m.reloads, b.reloads = b.reloads, m.reloads[:0]
+	m.retries, b.retries = b.retries, m.retries[:0]
+	m.caughtUp = b.caughtUp
+}

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/schedule"
+)
+
+// entry is what the loop keeps per configured object. Keys are indexes into
+// loopState.entries; a removed object leaves a free entry behind.
+type entry struct {
+	obj     *object.Object // nil = free
+	due     object.Time    // of the execution that runs or waits
+	running bool           // handed to the runner, or waiting for a place
+	forced  bool           // run again at once when the present one is through
+}
+
+// loopState is owned by the loop goroutine alone.
+type loopState struct {
+	entries []entry
+	keys    map[object.ID]int32
+	free    []int32
+	queue   schedule.Queue
+	pending map[int32]*pending
+	places  int     // checks handed to the runner
+	line    []int32 // keys that are due and wait for a place, oldest first
+	live    bool    // replayed and registered
+	stopped bool    // no new checks
+	skew    skew
+	mail    mail
+}
+
+func (e *Engine) run(ctx context.Context, ready func()) error {
+	e.started = object.At(time.Now())
+	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}}
+	e.index(e.proj.Set())
+	if err := e.restore(ctx); err != nil {
+		return err
+	}
+	// The follower outlives ctx so that a stop can read its last appends back.
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go e.snapshots(work)
+	follower := make(chan error, 1)
+	go func() {
+		follower <- e.opt.Journal.Follow(work, e.proj.Position(), e.onTail, e.inbox.markCaughtUp)
+	}()
+	err := e.loop(ctx, work, follower, ready)
+	e.running.Store(false)
+	e.refuseAll()
+	return err
+}
+
+// onTail hands a batch to the loop and waits until it is folded.
+func (e *Engine) onTail(events []event.Event) error {
+	b := &tailBatch{events: events, done: make(chan struct{})}
+	e.tail <- b
+	<-b.done
+	return nil
+}
+
+var errFollowerEnded = errors.New("the log follower ended by itself")
+
+func (e *Engine) loop(ctx, work context.Context, follower chan error, ready func()) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stopping := ctx.Done()
+	var deadline <-chan time.Time
+	for {
+		if e.state.stopped && e.idle() {
+			return e.finish(work)
+		}
+		select {
+		case b := <-e.tail:
+			e.foldBatch(b)
+		case <-e.inbox.wake:
+		case <-timer.C:
+		case err := <-follower:
+			if err == nil {
+				err = errFollowerEnded
+			}
+			return fmt.Errorf("follow the log: %w", err)
+		case <-stopping:
+			stopping, deadline = nil, time.After(e.opt.Grace)
+			e.state.stopped = true
+			e.log.Info("engine stops, waiting for running checks", "running", e.state.places)
+		case <-deadline:
+			e.log.Warn("engine stops without waiting longer", "running", e.state.places,
+				"appends", len(e.state.pending))
+			return e.finish(work)
+		}
+		if err := e.readMail(work, ready); err != nil {
+			return err
+		}
+		e.startDue(work)
+		e.arm(timer)
+	}
+}
+
+// idle tells whether nothing runs and nothing waits to be read back.
+func (e *Engine) idle() bool {
+	return e.state.places == 0 && len(e.state.pending) == 0
+}
+
+// foldBatch applies a batch of the log and settles what was waiting for it.
+func (e *Engine) foldBatch(b *tailBatch) {
+	defer close(b.done)
+	for i := range b.events {
+		ev := &b.events[i]
+		outcome := e.proj.Apply(ev)
+		if ev.Object == "" || !e.state.live {
+			continue
+		}
+		if key, ok := e.state.keys[ev.Object]; ok {
+			e.settle(key, ev, outcome)
+		}
+	}
+}
+
+// readMail handles everything other goroutines have told the loop.
+func (e *Engine) readMail(work context.Context, ready func()) error {
+	m := &e.state.mail
+	e.inbox.take(m)
+	if m.caughtUp && !e.state.live {
+		if err := e.goLive(work); err != nil {
+			return err
+		}
+		ready()
+	}
+	for i := range m.appends {
+		e.onAppended(work, &m.appends[i])
+	}
+	for i := range m.lasts {
+		e.onLast(work, &m.lasts[i])
+	}
+	for i := range m.results {
+		e.onFinished(&m.results[i])
+		m.results[i] = finished{}
+	}
+	for _, key := range m.retries {
+		e.redecide(key)
+	}
+	for _, o := range m.orders {
+		e.onOrder(o)
+	}
+	for _, r := range m.reloads {
+		e.onReload(r)
+	}
+	return nil
+}
+
+// arm sets the timer to the next due time, at most a second ahead, so that a
+// jump of the wall clock is noticed soon.
+func (e *Engine) arm(timer *time.Timer) {
+	wait := time.Second
+	if due, ok := e.state.queue.Next(); ok && e.state.live && !e.state.stopped {
+		wait = min(wait, time.Until(due.Std()))
+	}
+	timer.Reset(max(wait, 0))
+}
+
+// goLive registers the member and schedules every object.
+func (e *Engine) goLive(ctx context.Context) error {
+	view, err := e.opt.Coordinator.Register(ctx, e.member(), e.proj.Epoch())
+	if err != nil {
+		return fmt.Errorf("register engine %q: %w", e.opt.ID, err)
+	}
+	e.view.Store(&view)
+	e.state.live = true
+	e.announce(event.EngineJoined, "membership", map[string]string{"engine": e.opt.ID})
+	now := object.At(time.Now())
+	e.planAll(now)
+	e.running.Store(true)
+	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,
+		"log", e.proj.Position().Log, "results", e.proj.Position().Results)
+	return nil
+}
+
+// finish leaves the membership and saves the folded state.
+func (e *Engine) finish(ctx context.Context) error {
+	e.running.Store(false)
+	var errs []error
+	if e.state.live {
+		errs = append(errs, e.opt.Coordinator.Leave(ctx, e.opt.ID), e.saveSnapshot(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// refuseAll answers the orders that nobody will decide any more.
+func (e *Engine) refuseAll() {
+	var m mail
+	e.inbox.take(&m)
+	for _, o := range m.orders {
+		e.answer(o, ErrStopping)
+	}
+	for _, r := range m.reloads {
+		r.done <- ErrStopping
+	}
+	for _, p := range e.state.pending {
+		for _, q := range p.line {
+			e.answer(q.order, ErrStopping)
+		}
+		e.answer(p.now.order, ErrStopping)
+	}
+}
+
+func (e *Engine) answer(o *order, err error) {
+	if o == nil {
+		return
+	}
+	e.waiting.Add(-1)
+	o.done <- err
+}

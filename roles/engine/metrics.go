@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+type metrics struct {
+	checks           *prometheus.CounterVec
+	lateness         prometheus.Histogram
+	conflicts        prometheus.Counter
+	appendErrors     prometheus.Counter
+	epochBehind      prometheus.Counter
+	notOwned         prometheus.Counter
+	forwarded        *prometheus.CounterVec
+	refused          prometheus.Counter
+	shed             prometheus.Counter
+	decided          prometheus.Counter
+	lostMeasurements prometheus.Counter
+	snapshotErrors   prometheus.Counter
+	snapshotTime     prometheus.Gauge
+
+	runningChecks, waitingChecks atomic.Int64
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
+	m := &metrics{
+		checks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jaque_checks_total", Help: "Checks executed, by kind of check.",
+		}, []string{"kind"}),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "jaque_check_lateness_seconds", Help: "Time from when a check was due to its actual start.",
+			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}),
+		conflicts:    counter("jaque_engine_append_conflict_total", "Appends refused because the object's position on the log was another."),
+		appendErrors: counter("jaque_engine_append_errors_total", "Appends that failed otherwise and are tried again."),
+		epochBehind: counter("jaque_engine_epoch_behind_total",
+			"Waits because a newer epoch was seen for an owned object before the membership view caught up."),
+		notOwned: counter("jaque_engine_not_owned_total", "Commands dropped because no owner was found after one hop."),
+		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jaque_engine_commands_forwarded_total", Help: "Commands forwarded to the engine that owns the object, by outcome.",
+		}, []string{"outcome"}),
+		refused:          counter("jaque_engine_commands_refused_total", "Commands and results that were refused."),
+		shed:             counter("jaque_engine_commands_shed_total", "Commands refused because too many waited for one object."),
+		decided:          counter("jaque_engine_decisions_total", "Decisions and measurements that were read back from the log."),
+		lostMeasurements: counter("jaque_engine_lost_measurements_total", "Measurements beside a decision that could not be recorded; the decision is on the log."),
+		snapshotErrors:   counter("jaque_engine_snapshot_errors_total", "Snapshots that could not be saved."),
+		snapshotTime: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jaque_engine_snapshot_timestamp_seconds", Help: "When the folded state was last saved.",
+		}),
+	}
+	for _, k := range []object.CheckKind{
+		object.CheckPlugin, object.CheckHTTP, object.CheckTCP, object.CheckICMP, object.CheckDNS,
+		object.CheckTLS, object.CheckDummy, object.CheckAggregate,
+	} {
+		m.checks.WithLabelValues(string(k))
+	}
+	m.forwarded.WithLabelValues("sent")
+	m.forwarded.WithLabelValues("error")
+	reg.MustRegister(m.checks, m.lateness, m.conflicts, m.appendErrors, m.epochBehind, m.notOwned, m.forwarded,
+		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime)
+	m.registerViews(reg, e)
+	return m
+}
+
+// registerViews registers what is read from elsewhere when it is asked for.
+func (m *metrics) registerViews(reg prometheus.Registerer, e *Engine) {
+	gauge := func(name, help string, f func() float64) {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
+	}
+	count := func(name, help string, o fold.Outcome) {
+		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
+			func() float64 { return float64(e.proj.Outcome(o)) }))
+	}
+	count("jaque_engine_stale_epoch_total",
+		"Events discarded because their epoch is older than the last one folded for the object.", fold.Stale)
+	count("jaque_engine_fold_conflict_total", "Events discarded because they were decided on another base.", fold.Conflict)
+	count("jaque_engine_unknown_events_total", "Events left alone because this build does not know their kind or shape.", fold.Unknown)
+	gauge("jaque_engine_running_checks", "Checks being executed.", func() float64 { return float64(m.runningChecks.Load()) })
+	gauge("jaque_engine_waiting_checks", "Checks that are due and wait for a place.", func() float64 { return float64(m.waitingChecks.Load()) })
+	gauge("jaque_engine_waiting_commands", "Commands accepted and not yet decided.", func() float64 { return float64(e.waiting.Load()) })
+	gauge("jaque_engine_epoch", "Epoch of the membership view.", func() float64 { return float64(e.View().Epoch) })
+	gauge("jaque_engine_objects", "Objects of the running config generation.", func() float64 { return float64(len(e.proj.Set().Objects)) })
+	gauge("jaque_log_newest_event_timestamp_seconds", "Time of the newest folded event.",
+		func() float64 { return float64(e.proj.Newest()) / 1000 })
+}
+
+// latencies keeps the lateness of the last checks for the status page.
+type latencies struct {
+	mu   sync.Mutex
+	ring [1024]float64
+	n    int
+}
+
+func (l *latencies) add(v float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ring[l.n%len(l.ring)] = v
+	l.n++
+}
+
+func (l *latencies) percentiles() (p50, p99 float64) {
+	l.mu.Lock()
+	sorted := slices.Clone(l.ring[:min(l.n, len(l.ring))])
+	l.mu.Unlock()
+	if len(sorted) == 0 {
+		return 0, 0
+	}
+	slices.Sort(sorted)
+	return sorted[len(sorted)/2], sorted[len(sorted)*99/100]
+}

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+)
+
+// index makes an entry for every object of a set.
+func (e *Engine) index(set *object.Set) {
+	for _, o := range set.Objects {
+		e.addEntry(o)
+	}
+}
+
+func (e *Engine) addEntry(o *object.Object) int32 {
+	s := &e.state
+	var key int32
+	if n := len(s.free); n > 0 {
+		key, s.free = s.free[n-1], s.free[:n-1]
+		s.entries[key] = entry{obj: o}
+	} else {
+		key = int32(len(s.entries))
+		s.entries = append(s.entries, entry{obj: o})
+	}
+	s.keys[o.ID] = key
+	return key
+}
+
+// removeEntry takes an object out. Its key is free again at once, or when the
+// check that runs for it has ended.
+func (e *Engine) removeEntry(id object.ID) {
+	s := &e.state
+	key, ok := s.keys[id]
+	if !ok {
+		return
+	}
+	delete(s.keys, id)
+	s.queue.Remove(key)
+	s.entries[key].obj = nil
+	if p := s.pending[key]; p != nil {
+		delete(s.pending, key)
+		for _, j := range append(p.line, p.now) {
+			e.answer(j.order, fmt.Errorf("%s left the config: %w", id, ErrNotFound))
+		}
+	}
+	if !s.entries[key].running {
+		e.release(key)
+	}
+}
+
+func (e *Engine) release(key int32) {
+	e.state.entries[key] = entry{}
+	e.state.free = append(e.state.free, key)
+}
+
+// onReload switches the generation: what is unchanged keeps its place in the
+// schedule, because that place follows from the object and its last result.
+func (e *Engine) onReload(r *reload) {
+	began := time.Now()
+	e.proj.Replace(r.set)
+	for _, id := range r.change.Removed {
+		e.removeEntry(id)
+	}
+	fresh := map[object.ID]bool{}
+	for _, id := range r.change.Changed {
+		fresh[id] = true
+	}
+	now := object.At(began)
+	for _, o := range r.set.Objects {
+		key, ok := e.state.keys[o.ID]
+		if !ok {
+			key = e.addEntry(o)
+			fresh[o.ID] = true
+		}
+		e.state.entries[key].obj = o
+		if fresh[o.ID] && e.state.live {
+			e.planSpread(key, now)
+		}
+	}
+	e.announce(event.ConfigLoaded, "config", changeFacts(r))
+	e.log.Info("config generation is running", "generation", r.set.Generation, "added", len(r.change.Added),
+		"removed", len(r.change.Removed), "changed", len(r.change.Changed), "took", time.Since(began))
+	r.done <- nil
+}
+
+// maxListed bounds the object ids that a config.loaded event lists; the counts
+// are always there.
+const maxListed = 200
+
+func changeFacts(r *reload) map[string]string {
+	facts := map[string]string{
+		"generation": r.set.Generation,
+		"objects":    strconv.Itoa(len(r.set.Objects)),
+	}
+	for name, ids := range map[string][]object.ID{
+		"added": r.change.Added, "removed": r.change.Removed, "changed": r.change.Changed,
+	} {
+		facts[name] = strconv.Itoa(len(ids))
+		if len(ids) == 0 || len(ids) > maxListed {
+			continue
+		}
+		var b strings.Builder
+		for i, id := range ids {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(string(id))
+		}
+		facts[name+"_ids"] = b.String()
+	}
+	return facts
+}
+
+// announce appends an event of the whole system. It is information for people
+// and for other engines; nothing waits for it.
+func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string) {
+	facts["topic"] = topic
+	ev := &event.Event{
+		Version: event.Version, ID: e.newID(), Kind: kind, Epoch: e.View().Epoch,
+		Writer: e.opt.ID, Instance: e.opt.Instance, Time: object.At(time.Now()), Facts: facts,
+	}
+	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
+		if err != nil && !errors.Is(err, journal.ErrClosed) {
+			e.log.Warn("an event of the system could not be appended", "kind", string(kind), "err", err)
+		}
+	})
+}
+
+// restore loads the newest snapshot into the projection.
+func (e *Engine) restore(ctx context.Context) error {
+	began := time.Now()
+	at, data, err := e.opt.Journal.LoadSnapshot(ctx)
+	if errors.Is(err, journal.ErrNoSnapshot) {
+		e.log.Info("no snapshot, the whole log is read")
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load the snapshot: %w", err)
+	}
+	if err := e.proj.Restore(at, data); err != nil {
+		return fmt.Errorf("restore the snapshot: %w", err)
+	}
+	e.log.Info("snapshot restored", "log", at.Log, "results", at.Results, "bytes", len(data), "took", time.Since(began))
+	return nil
+}
+
+// saveSnapshot keeps the folded state. It may run beside the fold: the position
+// is read first, and events that are in already are repeated without effect.
+func (e *Engine) saveSnapshot(ctx context.Context) error {
+	began := time.Now()
+	at, data := e.proj.Encode()
+	if err := e.opt.Journal.SaveSnapshot(ctx, at, data); err != nil {
+		e.metrics.snapshotErrors.Inc()
+		return fmt.Errorf("save the snapshot: %w", err)
+	}
+	e.metrics.snapshotTime.SetToCurrentTime()
+	e.log.Debug("snapshot saved", "log", at.Log, "results", at.Results, "bytes", len(data), "took", time.Since(began))
+	return nil
+}
+
+// snapshots saves the state from time to time until ctx ends.
+func (e *Engine) snapshots(ctx context.Context) {
+	last, saved := time.Now(), e.proj.Position()
+	tick := time.NewTicker(max(e.opt.SnapshotEvery/20, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		at := e.proj.Position()
+		events := at.Log - saved.Log + at.Results - saved.Results
+		if events == 0 || events < e.opt.SnapshotEvents && time.Since(last) < e.opt.SnapshotEvery {
+			continue
+		}
+		last, saved = time.Now(), at
+		if err := e.saveSnapshot(ctx); err != nil && ctx.Err() == nil {
+			e.log.Error("the snapshot failed, the next start reads more of the log", "err", err)
+		}
+	}
+}
+
+// MarshalJSON makes a Change readable in logs and in the API.
+func (c Change) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]int{"added": len(c.Added), "removed": len(c.Removed), "changed": len(c.Changed)})
+}
