@@ -16,6 +16,7 @@ const (
 	CheckResult       Kind = "check.result"
 	FlappingStarted   Kind = "flapping.started"
 	FlappingStopped   Kind = "flapping.stopped"
+	FlappingSampled   Kind = "flapping.sampled" // a measurement: only the flap history moved on
 	AckSet            Kind = "ack.set"
 	AckCleared        Kind = "ack.cleared"
 	CommentAdded      Kind = "comment.added"

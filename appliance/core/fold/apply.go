@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"bytes"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -11,7 +13,7 @@ func New(o *object.Object) State {
 	s := State{}
 	s.Status.State = o.Rule.Initial
 	s.Status.LastHard = o.Rule.Initial
-	s.Status.MaxAttempts = int32(o.Rule.Attempts)
+	s.Status.MaxAttempts = attempts(o)
 	s.Status.Attempt = 1
 	if o.Rule.Initial != object.OK {
 		s.Status.Attempt = s.Status.MaxAttempts
@@ -61,9 +63,17 @@ func applyMeasure(s State, e *event.Event) (State, Outcome) {
 	return s, Accepted
 }
 
+// newer orders measures by epoch and number. Two different ones with the same
+// number exist only if a decision was made again after a refused append; then
+// the encoded text decides, so that the order of arrival never does.
 func newer(a, b *event.Measure) bool {
-	if a.Epoch != b.Epoch {
+	switch {
+	case a.Epoch != b.Epoch:
 		return a.Epoch > b.Epoch
+	case a.N != b.N:
+		return a.N > b.N
+	case *a == *b:
+		return false
 	}
-	return a.N > b.N
+	return bytes.Compare(event.AppendMeasure(nil, a), event.AppendMeasure(nil, b)) > 0
 }

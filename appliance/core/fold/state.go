@@ -53,6 +53,9 @@ type Result struct {
 	Start    object.Time // of the execution; passive: when it was submitted
 	Latency  int64       // microseconds from due to started
 	Took     int64       // microseconds of execution
+	// Next is when the next check is planned, if the caller knows better than
+	// the object's own grid; 0 = the grid.
+	Next object.Time
 }
 
 // SampleHost records the host's present state in its flap history, as a result
@@ -89,6 +92,10 @@ type Env struct {
 	// ParentsUp counts the parents of a host whose present state is UP (or
 	// that are still PENDING); parents themselves stand in Object.
 	ParentsUp int
+	// Started is since when this process cares for the object. What was due
+	// before is not made up for, and the freshness of what was never checked
+	// counts from here.
+	Started object.Time
 
 	Epoch    uint64
 	Writer   string
@@ -115,3 +122,8 @@ const (
 	RunCheck         // execute the object's check
 	ExpireCheck      // no result arrived within the freshness: decide an Expired result
 )
+
+// String returns "nothing", "run" or "expire".
+func (w Work) String() string {
+	return [...]string{"nothing", "run", "expire"}[w]
+}

@@ -1,0 +1,116 @@
+package fold
+
+import (
+	"fmt"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Reason says in one word why Decide refused; it serves as a metric label.
+type Reason string
+
+// The reasons of a refusal.
+const (
+	BadState   Reason = "state"   // no state of this kind of object
+	BadCommand Reason = "command" // the command does not fit the object
+	PassiveOff Reason = "passive" // submitted results are not accepted now
+	Behind     Reason = "behind"  // the object has seen a newer epoch than the writer's
+)
+
+// Refusal is the error of Decide: the command changes nothing, and why.
+type Refusal struct {
+	Object object.ID
+	Reason Reason
+	Text   string // what is wrong and what would be right
+}
+
+// Error names the object and what is wrong.
+func (r *Refusal) Error() string { return fmt.Sprintf("decide %s: %s", r.Object, r.Text) }
+
+func refuse(env *Env, why Reason, format string, args ...any) error {
+	return &Refusal{Object: env.Object.ID, Reason: why, Text: fmt.Sprintf(format, args...)}
+}
+
+// Decide judges a command about one object. It returns what to write, which
+// may be nothing, or a *Refusal. now is the time of the decision. Nothing has
+// changed until the events come back from the log and Apply takes them.
+func Decide(env *Env, s *State, c Command, now object.Time) (Decision, error) {
+	if newest := max(s.Fence, s.Measure.Epoch); env.Epoch < newest {
+		return Decision{}, refuse(env, Behind, "epoch %d is older than %d; wait for the newest view", env.Epoch, newest)
+	}
+	d := decider{env: env, old: s, now: now, base: s.Status}
+	if !s.Status.Checked && s.Status.Attempt == 0 {
+		d.base = New(env.Object).Status
+	}
+	d.next = d.base
+	switch c := c.(type) {
+	case Result:
+		return d.result(&c)
+	case SampleHost:
+		return d.sampleHost()
+	case Switch:
+		return d.setSwitches(c)
+	case SetProgramSwitches:
+		return d.programSwitches()
+	case ClearFlapping:
+		return d.clearFlapping(c)
+	}
+	return Decision{}, refuse(env, BadCommand, "command %T is unknown to this build", c)
+}
+
+// decider holds one decision while it is made.
+type decider struct {
+	env  *Env
+	old  *State
+	now  object.Time
+	base event.Status // the status before, never empty
+	next event.Status // the status after
+
+	started, stopped, ackCleared bool
+}
+
+// changed tells whether the decision belongs on the log.
+func (d *decider) changed() bool { return d.next != d.old.Status }
+
+// envelope fills what every event of the decision has.
+func (d *decider) envelope(e *event.Event, k event.Kind) {
+	e.Version, e.ID, e.Kind, e.Object = event.Version, d.env.ID, k, d.env.Object.ID
+	e.Epoch, e.Writer, e.Instance, e.Time = d.env.Epoch, d.env.Writer, d.env.Instance, d.now
+}
+
+// log makes the event for the log, complete with status and measure.
+func (d *decider) log(out *Decision, k event.Kind, m *event.Measure) {
+	e := &out.Log
+	out.HasLog, e.Stream = true, event.Log
+	d.envelope(e, k)
+	e.Prev = d.old.Last
+	status := d.next
+	e.Status, e.Measure = &status, m
+	for _, also := range [...]struct {
+		kind event.Kind
+		is   bool
+	}{
+		{event.AckCleared, d.ackCleared},
+		{event.FlappingStarted, d.started},
+		{event.FlappingStopped, d.stopped},
+	} {
+		if also.is && also.kind != k {
+			e.Also = append(e.Also, also.kind)
+		}
+	}
+}
+
+// measure makes the event for the stream of results.
+func (d *decider) measure(out *Decision, k event.Kind, m *event.Measure) {
+	out.HasResult, out.Result.Stream = true, event.Results
+	d.envelope(&out.Result, k)
+	out.Result.Measure = m
+}
+
+// nextMeasure returns a copy of the newest measure with the next number.
+func (d *decider) nextMeasure() *event.Measure {
+	m := d.old.Measure
+	m.Epoch, m.N = d.env.Epoch, d.old.Measure.N+1
+	return &m
+}

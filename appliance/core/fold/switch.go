@@ -1,0 +1,103 @@
+package fold
+
+import (
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// switchNames are the names in events; bit n is object.Switches(1<<n).
+var switchNames = [...]string{"active_checks", "passive_checks", "notifications", "flap_detection", "event_handler"}
+
+const allSwitches = object.Switches(1<<len(switchNames) - 1)
+
+// configured returns the switches that are on by the object's config.
+func configured(o *object.Object) object.Switches {
+	on := object.SwitchNotifications | object.SwitchEventHandler
+	if o.Rule.Active {
+		on |= object.SwitchActive
+	}
+	if o.Rule.Passive {
+		on |= object.SwitchPassive
+	}
+	if o.Rule.FlapDetection {
+		on |= object.SwitchFlapDetection
+	}
+	return on
+}
+
+// Enabled tells whether every switch of w is on for an object: as an operator
+// set it, else as configured. Program-wide settings are not looked at.
+func Enabled(o *object.Object, st *event.Status, w object.Switches) bool {
+	return (configured(o)&^st.Off | st.On).Has(w)
+}
+
+// setSwitches changes the object's switches; what is already so changes nothing.
+func (d *decider) setSwitches(c Switch) (Decision, error) {
+	if c.What == 0 || c.What&^allSwitches != 0 {
+		return Decision{}, refuse(d.env, BadCommand, "no switches %#x; use a set of %s", uint16(c.What), strings.Join(switchNames[:], ", "))
+	}
+	config := configured(d.env.Object)
+	d.next.Off &^= c.What
+	d.next.On &^= c.What
+	to := "off"
+	if c.On {
+		to = "on"
+		d.next.On |= c.What &^ config
+	} else {
+		d.next.Off |= c.What & config
+	}
+	if d.next.Off == d.base.Off && d.next.On == d.base.On {
+		return Decision{}, nil
+	}
+	if c.What.Has(object.SwitchFlapDetection) {
+		d.flap(d.old.Measure.Ring)
+	}
+	var out Decision
+	d.log(&out, event.SettingChanged, d.sameMeasure())
+	out.Log.Author = c.Author
+	out.Log.Facts = map[string]string{"switch": namesOf(c.What), "to": to}
+	return out, nil
+}
+
+func namesOf(w object.Switches) string {
+	var names []string
+	for i, name := range switchNames {
+		if w.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// programSwitches evaluates the history again under the program's settings.
+func (d *decider) programSwitches() (Decision, error) {
+	d.flap(d.old.Measure.Ring)
+	var out Decision
+	if d.started || d.stopped {
+		d.log(&out, event.SettingChanged, d.sameMeasure())
+		out.Log.Facts = map[string]string{"switch": "flap_detection", "of": "program"}
+	}
+	return out, nil
+}
+
+// clearFlapping empties the history, so that nothing flaps.
+func (d *decider) clearFlapping(c ClearFlapping) (Decision, error) {
+	m := d.nextMeasure()
+	m.Ring, m.RingTime = 0, 0
+	d.stopped = d.next.Flapping
+	d.next.Flapping = false
+	var out Decision
+	d.log(&out, event.SettingChanged, m)
+	out.Log.Author = c.Author
+	out.Log.Facts = map[string]string{"cleared": "flapping"}
+	return out, nil
+}
+
+// sameMeasure returns a copy of the newest measure: nothing was measured, but
+// a decision is complete.
+func (d *decider) sameMeasure() *event.Measure {
+	m := d.old.Measure
+	return &m
+}
