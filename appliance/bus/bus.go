@@ -1,0 +1,159 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// startTimeout bounds a start that nothing else bounds.
+const startTimeout = 60 * time.Second
+
+// Bus is a connection to the log server with everything on it declared; with
+// the embedded server it is that server too. Create it with Open, end it with
+// Close.
+type Bus struct {
+	opts    Options
+	names   Names
+	log     *slog.Logger
+	metrics *metrics
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	embed   *embedded // nil with an external server
+
+	closing sync.Once
+	failed  chan struct{} // closed when the bus ended by itself
+	failure error         // why, valid once failed is closed
+	failing sync.Once
+}
+
+// Open starts the embedded server, or connects to the external one, and declares
+// the streams and buckets. It returns when they can be used. A second process on
+// the same folder, a folder that cannot be written and a damaged store are
+// errors that name the folder and what to do.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	b := &Bus{
+		opts: o, names: namesFor(o.Prefix), log: o.Logger,
+		metrics: newMetrics(o.Registerer), failed: make(chan struct{}),
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, errors.Join(err, b.Close(ctx))
+	}
+	return b, nil
+}
+
+func (b *Bus) open(ctx context.Context) error {
+	var err error
+	if b.opts.URL == "" {
+		if b.embed, err = startEmbedded(b); err != nil {
+			return err
+		}
+		b.nc, err = nats.Connect("", append(b.handlers(), nats.InProcessServer(b.embed.server))...)
+		if err != nil {
+			return fmt.Errorf("connect to the embedded log server: %w", err)
+		}
+	} else if b.nc, err = b.dial(ctx); err != nil {
+		return err
+	}
+	b.metrics.connected.Set(1)
+	if b.js, err = jetstream.New(b.nc); err != nil {
+		return fmt.Errorf("open bus: %w", err)
+	}
+	if b.embed != nil {
+		if err := b.embed.guard.beforeDeclare(ctx, b.js); err != nil {
+			return err
+		}
+	}
+	if err := b.declare(ctx); err != nil {
+		return err
+	}
+	if b.embed != nil {
+		return b.embed.guard.afterDeclare(ctx, b.js)
+	}
+	return nil
+}
+
+// Conn returns the connection.
+func (b *Bus) Conn() *nats.Conn { return b.nc }
+
+// JetStream returns the streams' interface.
+func (b *Bus) JetStream() jetstream.JetStream { return b.js }
+
+// Names returns the names of streams, buckets and subjects.
+func (b *Bus) Names() Names { return b.names }
+
+// Embedded tells whether the server runs in this process.
+func (b *Bus) Embedded() bool { return b.embed != nil }
+
+// Stored tells the bus that the log acknowledged everything up to a position.
+// With the embedded server that is noted beside the store, so that a store that
+// comes back shorter is noticed. It never blocks.
+func (b *Bus) Stored(seq uint64) {
+	if b.embed != nil {
+		b.embed.guard.stored(seq)
+	}
+}
+
+// Failed is closed when the bus ended by itself; Err then says why.
+func (b *Bus) Failed() <-chan struct{} { return b.failed }
+
+// Err returns why the bus ended by itself, nil while it has not.
+func (b *Bus) Err() error {
+	select {
+	case <-b.failed:
+		return b.failure
+	default:
+		return nil
+	}
+}
+
+// Run blocks until ctx ends, then closes the bus and returns nil. It calls ready
+// at once, since an open bus is usable, and returns an error as soon as the bus
+// ends by itself.
+func (b *Bus) Run(ctx context.Context, ready func()) error {
+	ready()
+	select {
+	case <-b.failed:
+		return errors.Join(b.failure, b.Close(context.WithoutCancel(ctx)))
+	case <-ctx.Done():
+		return b.Close(context.WithoutCancel(ctx))
+	}
+}
+
+// Close ends the connection and the embedded server and waits until its files
+// are written. Only the first call does something.
+func (b *Bus) Close(ctx context.Context) error {
+	var err error
+	b.closing.Do(func() {
+		if b.embed != nil && b.js != nil {
+			b.embed.guard.stop(ctx, b.js)
+		}
+		if b.nc != nil {
+			b.nc.Close()
+		}
+		b.metrics.connected.Set(0)
+		if b.embed != nil {
+			err = b.embed.stop()
+		}
+	})
+	return err
+}
+
+func (b *Bus) fail(err error) {
+	b.failing.Do(func() {
+		b.failure = err
+		close(b.failed)
+	})
+}

@@ -1,0 +1,308 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// What the server does by itself with a damaged store (2.15.3, found by the
+// tests beside this file) and what the guard makes of it:
+//
+//   - a torn or unreadable record: the block is cut off in front of it, the
+//     later records of that block are gone, later blocks stay. One warning line.
+//   - a missing or broken index.db: rebuilt from the blocks, nothing is lost.
+//   - an index.db that is newer than the blocks: the stream keeps its last
+//     position and has a hole at its end.
+//   - a missing block: a hole, or at the front a later first position.
+//   - a missing or broken meta.inf, a missing folder: the stream is left out
+//     with one warning line, and creating it again would start at 1 (or take up
+//     what blocks are left).
+//
+// All of these start without an error. The guard therefore keeps two small
+// files beside the store: what was acknowledged (written in place after every
+// group of appends: exact after kill -9, at most a second old after a power
+// cut) and marks of all streams. At start it compares: the log must reach the
+// acknowledged position, have no hole, and begin no later than its retention
+// explains. What does not add up stops the start; a derived stream is made
+// anew with a warning.
+
+// damage is a kind of damage, as a metric label.
+type damage string
+
+const (
+	damageTail        damage = "tail"        // bytes were cut off a block that held nothing acknowledged
+	damageDescription damage = "description" // meta.inf was unreadable, the blocks were taken up again
+	damageDerived     damage = "derived"     // a stream that can be made again was lost
+	damageMarks       damage = "marks"       // there was a store, but no marks
+)
+
+var damages = []damage{damageTail, damageDescription, damageDerived, damageMarks}
+
+// ErrLoss: the store of the embedded server lost what it had acknowledged. The
+// error names the folder and what to do.
+var ErrLoss = errors.New("log store lost data")
+
+const (
+	ackPause     = 20 * time.Millisecond // between two writes of the acknowledged file
+	ackSync      = time.Second           // between two syncs of it
+	marksRefresh = time.Minute
+)
+
+// guard notices when the store comes back with less than it had.
+type guard struct {
+	data    string
+	names   Names
+	stores  []store
+	log     *slog.Logger
+	metrics *metrics
+
+	known *marks // as found at start; nil = none
+	acked uint64 // as found at start
+	file  *os.File
+
+	last   atomic.Uint64
+	wake   chan struct{}
+	done   chan struct{}
+	cancel context.CancelFunc
+	once   sync.Once
+}
+
+func newGuard(b *Bus) (*guard, error) {
+	g := &guard{
+		data: b.opts.Data, names: b.names, stores: stores(b.names, b.opts.Retention),
+		log: b.log, metrics: b.metrics, wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	var err error
+	if g.known, err = readMarks(g.data); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(g.data, ackFile)
+	if g.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	g.acked = readAck(g.file)
+	g.last.Store(g.acked)
+	if err := g.checkFolders(); err != nil {
+		return nil, errors.Join(err, g.file.Close())
+	}
+	return g, nil
+}
+
+// folder is where the server keeps a stream.
+func (g *guard) folder(stream string) string {
+	return filepath.Join(g.data, storeFolder, "$G", "streams", stream)
+}
+
+func (g *guard) warn(d damage, text string, args ...any) {
+	g.metrics.repairs.WithLabelValues(string(d)).Inc()
+	g.log.Warn(text, args...)
+}
+
+func (g *guard) loss(stream, format string, v ...any) error {
+	return fmt.Errorf("%w: %s: %s; stop, restore the data folder from a backup, or %s",
+		ErrLoss, g.folder(stream), fmt.Sprintf(format, v...), acceptLoss(g.data))
+}
+
+// had tells whether the stream held data when it was last seen.
+func (g *guard) had(stream string) bool {
+	if g.known == nil {
+		return stream == g.names.Log && g.acked > 0
+	}
+	return g.known.Streams[stream].Last > 0 || stream == g.names.Log && g.acked > 0
+}
+
+// checkFolders runs in front of the server, which would leave a missing stream
+// out without a word.
+func (g *guard) checkFolders() error {
+	for _, s := range g.stores {
+		if !g.had(s.stream) {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(g.folder(s.stream), "msgs")); err == nil {
+			continue
+		}
+		if !s.derived {
+			return g.loss(s.stream, "the folder is missing, and it held data")
+		}
+		g.forget(s.stream, "its folder is missing")
+	}
+	return nil
+}
+
+// forget gives up a derived stream.
+func (g *guard) forget(stream, why string) {
+	g.warn(damageDerived, "a stream lost data and goes on with what is left", "stream", stream, "folder", g.folder(stream), "why", why)
+	if g.known != nil {
+		delete(g.known.Streams, stream)
+	}
+}
+
+// beforeDeclare tells apart a stream that is new and one the server left out.
+func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error {
+	for _, s := range g.stores {
+		blocks, _ := filepath.Glob(filepath.Join(g.folder(s.stream), "msgs", "*.blk"))
+		if len(blocks) == 0 && !g.had(s.stream) {
+			continue
+		}
+		c, err := streamConfig(ctx, js, s.stream)
+		if err != nil {
+			return fmt.Errorf("look at stream %s: %w", s.stream, err)
+		}
+		if c == nil {
+			g.warn(damageDescription, "the description of a stream is damaged, it is rebuilt from its blocks",
+				"stream", s.stream, "folder", g.folder(s.stream))
+		}
+	}
+	return nil
+}
+
+// afterDeclare compares what the server recovered with what was known, writes
+// the first marks and begins to keep them.
+func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error {
+	for _, s := range g.stores {
+		info, err := streamInfo(ctx, js, s.stream)
+		if err != nil {
+			return err
+		}
+		if info.State.Lost != nil {
+			g.warn(damageTail, "the log server cut unreadable bytes off a stream", "stream", s.stream,
+				"folder", g.folder(s.stream), "bytes", info.State.Lost.Bytes, "positions", info.State.Lost.Msgs)
+		}
+		if err := g.checkStream(s, info); err != nil {
+			return err
+		}
+	}
+	if err := g.refresh(ctx, js); err != nil {
+		return err
+	}
+	ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go g.keep(ctx, js)
+	return nil
+}
+
+func (g *guard) checkStream(s store, info *jetstream.StreamInfo) error {
+	st := info.State
+	if s.stream == g.names.Log {
+		return g.checkLog(info)
+	}
+	if g.known == nil || st.LastSeq >= g.known.Streams[s.stream].Last {
+		return nil
+	}
+	why := fmt.Sprintf("it ends at %d and had reached %d", st.LastSeq, g.known.Streams[s.stream].Last)
+	if !s.derived {
+		return g.loss(s.stream, "%s", why)
+	}
+	g.forget(s.stream, why)
+	return nil
+}
+
+// checkLog holds the log to its invariants: it reaches what was acknowledged,
+// every position between its first and last is there, and its first position
+// is no later than retention explains.
+func (g *guard) checkLog(info *jetstream.StreamInfo) error {
+	st := info.State
+	holes := uint64(0)
+	if st.Msgs > 0 {
+		holes = st.LastSeq - st.FirstSeq + 1 - st.Msgs
+	}
+	if g.known == nil && g.acked == 0 {
+		if st.LastSeq > 0 {
+			g.warn(damageMarks, "the log has no marks, it is taken as it is", "folder", g.folder(g.names.Log), "last", st.LastSeq, "holes", holes)
+		}
+		return nil
+	}
+	want := g.acked
+	known := uint64(0)
+	if g.known != nil {
+		want, known = max(want, g.known.Streams[g.names.Log].Last), g.known.Gaps
+	}
+	if st.LastSeq < want {
+		return g.loss(g.names.Log, "the log ends at position %d, but %d was acknowledged", st.LastSeq, want)
+	}
+	if st.Msgs == 0 {
+		return g.checkFront(st, info.Config.MaxAge, st.LastSeq+1)
+	}
+	if holes > known {
+		return g.loss(g.names.Log, "%d positions between %d and %d are missing%s", holes-known, st.FirstSeq, st.LastSeq, firstOf(st.Deleted))
+	}
+	return g.checkFront(st, info.Config.MaxAge, st.FirstSeq)
+}
+
+func (g *guard) checkFront(_ jetstream.StreamState, maxAge time.Duration, first uint64) error {
+	if g.known == nil {
+		return nil
+	}
+	oldest := time.Now().Add(-maxAge)
+	for _, d := range g.known.Days {
+		if maxAge > 0 && d.Time.Before(oldest) {
+			continue
+		}
+		if first > d.Seq {
+			return g.loss(g.names.Log, "the log begins at position %d, but %d of %s must still be there", first, d.Seq, d.Time.UTC().Format(time.RFC3339))
+		}
+	}
+	return nil
+}
+
+func firstOf(deleted []uint64) string {
+	if len(deleted) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", the first is %d", deleted[0])
+}
+
+func streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamInfo, error) {
+	s, err := js.Stream(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("look at stream %s: %w", name, err)
+	}
+	info, err := s.Info(ctx, jetstream.WithDeletedDetails(true))
+	if err != nil {
+		return nil, fmt.Errorf("look at stream %s: %w", name, err)
+	}
+	return info, nil
+}
+
+// refresh writes marks of what the streams hold now.
+func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
+	m := &marks{Streams: map[string]streamMark{}}
+	if g.known != nil {
+		m.Days = g.known.Days
+	}
+	for _, s := range g.stores {
+		info, err := streamInfo(ctx, js, s.stream)
+		if err != nil {
+			return err
+		}
+		st := info.State
+		m.Streams[s.stream] = streamMark{Created: info.Created.UTC(), Last: st.LastSeq}
+		if s.derived || s.stream != g.names.Log {
+			continue
+		}
+		if st.Msgs > 0 {
+			m.Gaps = st.LastSeq - st.FirstSeq + 1 - st.Msgs
+			oldest := time.Time{}
+			if info.Config.MaxAge > 0 {
+				oldest = time.Now().Add(-info.Config.MaxAge)
+			}
+			if len(m.Days) == 0 {
+				m.addDay(st.FirstSeq, st.FirstTime, oldest)
+			}
+			m.addDay(st.LastSeq, st.LastTime, oldest)
+		}
+	}
+	if err := m.write(g.data); err != nil {
+		return err
+	}
+	g.known = m
+	return nil
+}

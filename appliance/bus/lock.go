@@ -1,0 +1,58 @@
+package bus
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// lockData makes the data folder and takes it for this process alone. The lock
+// ends with the process, however it ends; the file itself stays.
+func lockData(folder string) (*os.File, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder %s: %w; choose a folder this user may write with -data", folder, err)
+	}
+	path := filepath.Join(folder, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open data folder %s: %w; choose a folder this user may write with -data", folder, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder := readHolder(f)
+		f.Close()
+		return nil, fmt.Errorf("data folder %s is in use by another process%s; stop that one or choose another folder with -data", folder, holder)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock data folder %s: %w", folder, err)
+	}
+	if err := writeHolder(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write to data folder %s: %w; make room or choose another folder with -data", folder, err)
+	}
+	return f, nil
+}
+
+// writeHolder notes the process id, for the error another process prints.
+func writeHolder(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+func readHolder(f *os.File) string {
+	buf := make([]byte, 32)
+	n, _ := f.ReadAt(buf, 0)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", pid)
+}

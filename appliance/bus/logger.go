@@ -1,0 +1,78 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// serverLog hands the server's lines to slog. Its sentences are the message's
+// value, not the message, so that our log keeps constant messages.
+type serverLog struct {
+	log   *slog.Logger
+	warns func() // counts warnings and errors of the server
+
+	mu    sync.Mutex
+	fatal error
+	onEnd func(error)
+}
+
+func (l *serverLog) write(level slog.Level, format string, v []any) {
+	ctx := context.Background()
+	if level >= slog.LevelWarn {
+		l.warns()
+	}
+	if l.log.Enabled(ctx, level) {
+		l.log.Log(ctx, level, "log server says", "text", fmt.Sprintf(format, v...))
+	}
+}
+
+// Noticef logs what the server thinks is worth a notice; to an operator of jaque
+// it is detail.
+func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
+
+// Warnf logs a warning.
+func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, format, v) }
+
+// Errorf logs an error.
+func (l *serverLog) Errorf(format string, v ...any) { l.write(slog.LevelError, format, v) }
+
+// Debugf logs at debug level.
+func (l *serverLog) Debugf(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
+
+// Tracef logs at debug level; tracing is never switched on.
+func (l *serverLog) Tracef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
+
+// Fatalf reports that the server cannot go on. It does not end the process:
+// whoever waits for the bus sees it end and ends the process in order.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.write(slog.LevelError, format, v)
+	l.fail(errors.New(fmt.Sprintf(format, v...)))
+}
+
+func (l *serverLog) fail(err error) {
+	l.mu.Lock()
+	if l.fatal == nil {
+		l.fatal = err
+	}
+	onEnd := l.onEnd
+	l.mu.Unlock()
+	if onEnd != nil {
+		onEnd(fmt.Errorf("log server failed: %w", err))
+	}
+}
+
+func (l *serverLog) failed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fatal
+}
+
+// notify names who is told of a failure from now on.
+func (l *serverLog) notify(onEnd func(error)) {
+	l.mu.Lock()
+	l.onEnd = onEnd
+	l.mu.Unlock()
+}

@@ -1,0 +1,119 @@
+package bus
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Names in the data folder. storeFolder is the server's own.
+const (
+	storeFolder = "jetstream"
+	marksFile   = "marks.json"
+	ackFile     = "acknowledged"
+)
+
+// marks say what the store held when it was last looked at. They are written
+// atomically, at most once a minute and at a clean stop.
+type marks struct {
+	Streams map[string]streamMark `json:"streams"`
+	Days    []dayMark             `json:"days"` // of the log, oldest first
+	// Gaps are positions that were missing inside the log when an operator
+	// accepted a loss.
+	Gaps uint64 `json:"gaps"`
+}
+
+// streamMark is the least a stream must still reach.
+type streamMark struct {
+	Created time.Time `json:"created"`
+	Last    uint64    `json:"last"`
+}
+
+// dayMark is a position of the log and when it was stored.
+type dayMark struct {
+	Seq  uint64    `json:"seq"`
+	Time time.Time `json:"time"`
+}
+
+// readMarks returns nil if there are none.
+func readMarks(data string) (*marks, error) {
+	path := filepath.Join(data, marksFile)
+	buf, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read marks of the log store %s: %w", path, err)
+	}
+	m := &marks{}
+	if err := json.Unmarshal(buf, m); err != nil {
+		return nil, fmt.Errorf("read marks of the log store %s: %w; restore the file from a backup, or %s", path, err, acceptLoss(data))
+	}
+	return m, nil
+}
+
+func (m *marks) write(data string) error {
+	buf, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write marks of the log store: %w", err)
+	}
+	path := filepath.Join(data, marksFile)
+	f, err := os.CreateTemp(data, marksFile+".*")
+	if err != nil {
+		return fmt.Errorf("write marks of the log store: %w", err)
+	}
+	_, err = f.Write(append(buf, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write marks of the log store %s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// addDay notes a position of the log once a day and forgets days that retention
+// has removed.
+func (m *marks) addDay(seq uint64, at time.Time, oldest time.Time) {
+	if seq > 0 && (len(m.Days) == 0 || at.Sub(m.Days[len(m.Days)-1].Time) >= 24*time.Hour) {
+		m.Days = append(m.Days, dayMark{Seq: seq, Time: at})
+	}
+	for len(m.Days) > 0 && m.Days[0].Time.Before(oldest) {
+		m.Days = m.Days[1:]
+	}
+}
+
+// acceptLoss is what an operator does to go on with what is left.
+func acceptLoss(data string) string {
+	return fmt.Sprintf("accept the loss: delete %s and %s and start again",
+		filepath.Join(data, marksFile), filepath.Join(data, ackFile))
+}
+
+// ackLine is the whole content of the acknowledged file: fixed length, so that
+// it is overwritten in place, and with a checksum, so that a torn write shows.
+func ackLine(seq uint64) []byte {
+	text := fmt.Sprintf("%020d", seq)
+	return fmt.Appendf(nil, "%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
+}
+
+// readAck returns the position in the acknowledged file; 0 if there is none or
+// it is torn, which can only happen at a power cut.
+func readAck(f *os.File) uint64 {
+	buf := make([]byte, len(ackLine(0)))
+	if n, _ := f.ReadAt(buf, 0); n < len(buf) {
+		return 0
+	}
+	var seq uint64
+	text, _, _ := strings.Cut(string(buf), " ")
+	if _, err := fmt.Sscanf(text, "%d", &seq); err != nil || string(ackLine(seq)) != string(buf) {
+		return 0
+	}
+	return seq
+}

@@ -1,0 +1,88 @@
+package bus
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options say which server is used and how long things are kept there.
+type Options struct {
+	// URL of an external server (nats://host:port, tls://host:port, several
+	// separated by commas); "" runs the embedded server on Data.
+	URL string
+	// Data is the folder of the embedded server. It is created with mode 0700.
+	Data string
+	// ServerName must stay the same over restarts; "" = "jaque".
+	ServerName string
+	// ClientName is shown by an external server; "" = "jaque".
+	ClientName string
+	// Prefix lets several installations share one external server; "" = none.
+	// Lower-case letters, digits and "-".
+	Prefix string
+	// Credentials is a NATS credentials file for an external server; "" = none.
+	Credentials string
+	// TLS settings for tls:// URLs; nil = the system's defaults.
+	TLS *tls.Config
+
+	Retention Retention
+	Limits    Limits
+
+	Logger     *slog.Logger          // nil = discard
+	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+}
+
+// Retention says how long the two streams are kept. Zero fields take defaults.
+type Retention struct {
+	Log          time.Duration // decisions; 400 days
+	Results      time.Duration // measurements; 48 h
+	ResultsBytes int64         // upper bound of all measurements on disk; 8 GiB
+}
+
+// Limits bound the embedded server; 0 = what the machine offers.
+type Limits struct {
+	Store  int64 // bytes on disk
+	Memory int64 // bytes of memory for streams that are not on disk
+}
+
+// Default retention.
+const (
+	DefaultLogAge       = 400 * 24 * time.Hour
+	DefaultResultsAge   = 48 * time.Hour
+	DefaultResultsBytes = 8 << 30
+)
+
+var prefixForm = regexp.MustCompile(`^[a-z0-9-]*$`)
+
+// checked returns the options with their defaults, or what is wrong with them.
+func (o Options) checked() (Options, error) {
+	if o.URL == "" && o.Data == "" {
+		return o, fmt.Errorf("open bus: no data folder for the embedded server; name one with -data")
+	}
+	if !prefixForm.MatchString(o.Prefix) {
+		return o, fmt.Errorf("open bus: prefix %q; write lower-case letters, digits and - only", o.Prefix)
+	}
+	if o.ServerName == "" {
+		o.ServerName = "jaque"
+	}
+	if o.ClientName == "" {
+		o.ClientName = "jaque"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Retention.Log == 0 {
+		o.Retention.Log = DefaultLogAge
+	}
+	if o.Retention.Results == 0 {
+		o.Retention.Results = DefaultResultsAge
+	}
+	if o.Retention.ResultsBytes == 0 {
+		o.Retention.ResultsBytes = DefaultResultsBytes
+	}
+	return o, nil
+}

@@ -1,0 +1,178 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jaque.sh/jaque/appliance/core/event"
+)
+
+// Sizes of reading backwards: a stream is read in windows of positions, from its
+// end to its front, each one larger than the one before because events of one
+// object may be rare.
+const (
+	windowFirst  = 1 << 10
+	windowGrowth = 4
+	windowMax    = 1 << 20
+	getBatch     = 1024
+	// twinMargin is how many decisions in front of a page's bound are looked at,
+	// so that a measurement whose decision stood on the page before is left out.
+	twinMargin = 1000
+)
+
+func (j *jetStream) History(ctx context.Context, q Query) ([]event.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*j.opts.Timeout)
+	defer cancel()
+	token := ">"
+	if q.Object != "" {
+		token = q.Object.Token()
+	}
+	filters := []string{j.names.LogRoot + "." + token}
+	if q.Object != "" {
+		filters = append(filters, filters[0]+"."+outcomeToken)
+	}
+	margin := uint64(0)
+	if q.Results && q.Before.Log != 0 {
+		margin = twinMargin
+	}
+	var log []event.Event
+	for _, f := range filters {
+		events, err := j.backwards(ctx, event.Log, f, q.Before.Log+margin, &q)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		log = append(log, events...)
+	}
+	slices.SortFunc(log, func(a, b event.Event) int { return cmp.Compare(b.Seq, a.Seq) })
+	var results []event.Event
+	if q.Results {
+		filter := j.names.ResultRoot + ".>"
+		if q.Object != "" {
+			filter = j.names.ResultRoot + ".*." + token
+		}
+		var err error
+		if results, err = j.backwards(ctx, event.Results, filter, q.Before.Results, &q); err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+	}
+	return q.merge(log, results), nil
+}
+
+// backwards reads events of one subject filter, newest first, until enough of
+// them are selected or nothing older can be.
+func (j *jetStream) backwards(ctx context.Context, s event.Stream, filter string, before uint64, q *Query) ([]event.Event, error) {
+	st, err := j.state(ctx, s)
+	if err != nil || st.Msgs == 0 {
+		return nil, err
+	}
+	end := st.LastSeq
+	if before != 0 {
+		end = min(end, before-1)
+	}
+	var all []event.Event
+	enough, size := 0, uint64(windowFirst)
+	for end >= st.FirstSeq && enough < q.limit() {
+		begin := st.FirstSeq
+		if end-st.FirstSeq >= size {
+			begin = end - size + 1
+		}
+		part, oldest, err := j.window(ctx, s, filter, begin, end)
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(part)
+		for i := range part {
+			if q.selects(&part[i]) {
+				enough++
+			}
+		}
+		all = append(all, part...)
+		if !oldest.IsZero() && oldest.Before(q.Since) {
+			break // stored before Since, so decided before it, and so is all in front
+		}
+		end = begin - 1
+		size = min(size*windowGrowth, windowMax)
+	}
+	return all, nil
+}
+
+// window reads the events of a filter between two positions in order, and when
+// the first of them was stored.
+func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, begin, end uint64) ([]event.Event, time.Time, error) {
+	inbox := nats.NewInbox()
+	sub, err := j.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	var events []event.Event
+	var oldest time.Time
+	for begin <= end {
+		ask, err := json.Marshal(map[string]any{"seq": begin, "batch": min(getBatch, end-begin+1), "next_by_subj": filter})
+		if err != nil {
+			return nil, oldest, err
+		}
+		if err := j.nc.PublishRequest("$JS.API.DIRECT.GET."+j.streamName(s), inbox, ask); err != nil {
+			return nil, oldest, err
+		}
+		for more := true; more; {
+			m, err := sub.NextMsgWithContext(ctx)
+			if err != nil {
+				return nil, oldest, err
+			}
+			var seq uint64
+			if seq, more, err = directSeq(m); err != nil {
+				return nil, oldest, err
+			}
+			if !more && seq == 0 {
+				return events, oldest, nil // nothing further matches
+			}
+			if !more || seq > end {
+				begin = max(begin, seq+1)
+				continue
+			}
+			if at, err := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp")); err == nil && oldest.IsZero() {
+				oldest = at
+			}
+			begin = seq + 1
+			e := event.Event{Stream: s, Seq: seq}
+			if event.Decode(m.Data, &e) == nil {
+				e.Stream, e.Seq = s, seq
+				events = append(events, e)
+			}
+		}
+	}
+	return events, oldest, nil
+}
+
+// directSeq reads one answer to a direct get: a message with its position, or
+// the end of the batch (more = false) with the last position, 0 if nothing is
+// left behind it.
+func directSeq(m *nats.Msg) (seq uint64, more bool, err error) {
+	switch status := m.Header.Get("Status"); status {
+	case "":
+		seq, err = strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+		return seq, true, err
+	case "204":
+		if m.Header.Get("Nats-Num-Pending") == "0" {
+			return 0, false, nil
+		}
+		seq, err = strconv.ParseUint(m.Header.Get("Nats-Last-Sequence"), 10, 64)
+		return seq, false, err
+	case "404":
+		return 0, false, nil
+	case "503":
+		return 0, false, jetstream.ErrStreamNotFound
+	default:
+		return 0, false, errors.New("log server answers " + status + " " + m.Header.Get("Description"))
+	}
+}

@@ -1,0 +1,219 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// jetStream is the journal on a bus.
+type jetStream struct {
+	bus     *bus.Bus
+	nc      *nats.Conn
+	names   bus.Names
+	opts    Options
+	metrics *metrics
+	pub     *publisher
+	app     *appender
+	results *account
+	room    chan struct{} // one per measurement in flight
+	objects jetstream.ObjectStore
+
+	mu      sync.Mutex // guards closing and the count of measurements in flight
+	closing bool
+	flying  int
+	landed  chan struct{} // closed when flying is 0 after closing
+	over    chan struct{} // closed by Close
+}
+
+var _ Journal = (*jetStream)(nil)
+
+// OpenJetStream returns the journal on an open bus. The bus must stay open until
+// the journal is closed.
+func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) {
+	o = o.withDefaults()
+	j := &jetStream{
+		bus: b, nc: b.Conn(), names: b.Names(), opts: o, metrics: newMetrics(o.Registerer),
+		room: make(chan struct{}, o.MaxInFlight), landed: make(chan struct{}), over: make(chan struct{}),
+	}
+	var err error
+	if j.objects, err = b.JetStream().ObjectStore(ctx, j.names.Snapshots); err != nil {
+		return nil, fmt.Errorf("open snapshots %s: %w", j.names.Snapshots, err)
+	}
+	if j.pub, err = newPublisher(j.nc, o.Timeout); err != nil {
+		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	j.app = newAppender(j.pub, j.metrics, j.metrics.account(event.Log), b.Stored)
+	j.results = j.metrics.account(event.Results)
+	if err := j.dropFutureSnapshots(ctx); err != nil {
+		return nil, errors.Join(err, j.Close(ctx))
+	}
+	return j, nil
+}
+
+func (j *jetStream) Append(e *event.Event, expect uint64, done Done) {
+	tail, compared, err := place(e)
+	if err != nil {
+		go done(0, err)
+		return
+	}
+	j.app.add(draft{
+		subject: j.names.LogRoot + "." + tail, id: e.ID, data: event.AppendJSON(nil, e),
+		expect: expect, compared: compared, since: time.Now(), done: done,
+	})
+}
+
+func (j *jetStream) Record(ctx context.Context, e *event.Event, done Done) error {
+	if e.Object == "" {
+		return fmt.Errorf("record %s: a measurement needs an object", e.Kind)
+	}
+	select {
+	case j.room <- struct{}{}:
+	default:
+		select {
+		case j.room <- struct{}{}:
+		case <-j.over:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("record %s of %s: %d measurements wait for the log server: %w", e.Kind, e.Object, cap(j.room), ctx.Err())
+		}
+	}
+	if !j.takeOff() {
+		<-j.room
+		return ErrClosed
+	}
+	start := time.Now()
+	m := &nats.Msg{
+		Subject: j.names.ResultRoot + "." + object.ID(j.opts.Zone(e.Object)).Token() + "." + e.Object.Token(),
+		Data:    event.AppendJSON(nil, e),
+	}
+	j.pub.send(m, func(a answer) {
+		j.results.settle(start, a.err)
+		<-j.room
+		if done != nil {
+			done(a.seq, a.err)
+		}
+		j.land()
+	})
+	return nil
+}
+
+// takeOff counts a measurement as in flight, false if the journal is closed.
+func (j *jetStream) takeOff() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closing {
+		return false
+	}
+	j.flying++
+	j.results.inFlight.Inc()
+	return true
+}
+
+func (j *jetStream) land() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.flying--
+	if j.closing && j.flying == 0 {
+		close(j.landed)
+	}
+}
+
+// state of a stream, read from its leader.
+func (j *jetStream) state(ctx context.Context, s event.Stream) (jetstream.StreamState, error) {
+	stream, err := j.bus.JetStream().Stream(ctx, j.streamName(s))
+	if err != nil {
+		return jetstream.StreamState{}, fmt.Errorf("look at stream %s: %w", j.streamName(s), err)
+	}
+	return stream.CachedInfo().State, nil
+}
+
+func (j *jetStream) streamName(s event.Stream) string {
+	if s == event.Results {
+		return j.names.Results
+	}
+	return j.names.Log
+}
+
+func (j *jetStream) End(ctx context.Context) (Position, error) {
+	log, err := j.state(ctx, event.Log)
+	if err != nil {
+		return Position{}, fmt.Errorf("read the end of the log: %w", err)
+	}
+	results, err := j.state(ctx, event.Results)
+	if err != nil {
+		return Position{}, fmt.Errorf("read the end of the log: %w", err)
+	}
+	return Position{Log: log.LastSeq, Results: results.LastSeq}, nil
+}
+
+// codeNotFound is the server's code for a subject without messages.
+const codeNotFound = 10037
+
+// LastOf asks the stream's leader, not a replica: a refused append needs the
+// truth.
+func (j *jetStream) LastOf(ctx context.Context, id object.ID) (uint64, error) {
+	ask, err := json.Marshal(map[string]string{"last_by_subj": j.names.LogRoot + "." + id.Token()})
+	if err != nil {
+		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, j.opts.Timeout)
+	defer cancel()
+	m, err := j.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+j.names.Log, ask)
+	if err != nil {
+		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+	}
+	var r struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Seq uint64 `json:"seq"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+	}
+	if r.Error != nil && r.Error.ErrorCode == codeNotFound {
+		return 0, nil
+	}
+	if r.Error != nil {
+		return 0, fmt.Errorf("read last position of %s: %w", id, r.Error)
+	}
+	return r.Message.Seq, nil
+}
+
+func (j *jetStream) Close(ctx context.Context) error {
+	idle := j.app.close()
+	j.mu.Lock()
+	first := !j.closing
+	if first {
+		j.closing = true
+		close(j.over)
+		if j.flying == 0 {
+			close(j.landed)
+		}
+	}
+	j.mu.Unlock()
+	if !first {
+		return nil
+	}
+	var err error
+	for _, c := range []<-chan struct{}{idle, j.landed} {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			err = fmt.Errorf("close journal: events are still in flight: %w", ctx.Err())
+		}
+	}
+	j.app.abandon()
+	return errors.Join(err, j.pub.close())
+}

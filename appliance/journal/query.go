@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// defaultLimit is a Query's Limit when it names none.
+const defaultLimit = 100
+
+func (q *Query) limit() int {
+	if q.Limit <= 0 {
+		return defaultLimit
+	}
+	return q.Limit
+}
+
+// selects tells whether an event belongs to the answer.
+func (q *Query) selects(e *event.Event) bool {
+	if q.Object != "" && e.Object != q.Object {
+		return false
+	}
+	if !q.Since.IsZero() && e.Time < object.At(q.Since) {
+		return false
+	}
+	if !q.Until.IsZero() && e.Time >= object.At(q.Until) {
+		return false
+	}
+	before := q.Before.Log
+	if e.Stream == event.Results {
+		before = q.Before.Results
+	}
+	if before != 0 && e.Seq >= before {
+		return false
+	}
+	return len(q.Kinds) == 0 || slices.ContainsFunc(q.Kinds, e.Has)
+}
+
+// twin identifies the result that an event came from.
+type twin struct {
+	object object.ID
+	epoch  uint64
+	n      uint64
+}
+
+// merge puts decisions and measurements, each newest first, into one answer,
+// newest first. A measurement whose decision is there too is left out.
+func (q *Query) merge(log, results []event.Event) []event.Event {
+	decided := make(map[twin]bool, len(log))
+	for i := range log {
+		if e := &log[i]; e.Measure != nil && e.Has(event.CheckResult) {
+			decided[twin{e.Object, e.Measure.Epoch, e.Measure.N}] = true
+		}
+	}
+	log = slices.DeleteFunc(log, func(e event.Event) bool { return !q.selects(&e) })
+	results = slices.DeleteFunc(results, func(e event.Event) bool {
+		return e.Measure != nil && decided[twin{e.Object, e.Measure.Epoch, e.Measure.N}] || !q.selects(&e)
+	})
+	all := make([]event.Event, 0, min(len(log)+len(results), q.limit()))
+	for len(all) < q.limit() && len(log)+len(results) > 0 {
+		if len(results) == 0 || len(log) > 0 && log[0].Time >= results[0].Time {
+			all, log = append(all, log[0]), log[1:]
+			continue
+		}
+		all, results = append(all, results[0]), results[1:]
+	}
+	return all
+}

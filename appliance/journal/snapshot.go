@@ -1,0 +1,171 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"jaque.sh/jaque/appliance/core/event"
+)
+
+// snapshotsKept is how many are kept; an older one is used when a newer one
+// cannot be read.
+const snapshotsKept = 3
+
+const (
+	positionKey = "position" // Position as JSON
+	createdKey  = "streams"  // when both streams were created: another stream, another meaning of positions
+)
+
+func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) error {
+	created, err := j.created(ctx)
+	if err != nil {
+		return fmt.Errorf("save snapshot: %w", err)
+	}
+	position, err := json.Marshal(at)
+	if err != nil {
+		return fmt.Errorf("save snapshot: %w", err)
+	}
+	meta := jetstream.ObjectMeta{
+		Name:     fmt.Sprintf("snapshot-%020d-%020d", at.Log, at.Results),
+		Metadata: map[string]string{positionKey: string(position), createdKey: created},
+	}
+	if _, err := j.objects.Put(ctx, meta, strings.NewReader(string(data))); err != nil {
+		return fmt.Errorf("save snapshot %s: %w", meta.Name, err)
+	}
+	j.metrics.snapshot.Set(float64(time.Now().Unix()))
+	all, err := j.snapshots(ctx)
+	if err != nil {
+		return fmt.Errorf("save snapshot %s: remove old ones: %w", meta.Name, err)
+	}
+	for _, old := range all[min(len(all), snapshotsKept):] {
+		if err := j.objects.Delete(ctx, old.Name); err != nil {
+			return fmt.Errorf("remove old snapshot %s: %w", old.Name, err)
+		}
+	}
+	return nil
+}
+
+func (j *jetStream) LoadSnapshot(ctx context.Context) (Position, []byte, error) {
+	all, err := j.snapshots(ctx)
+	if err != nil {
+		return Position{}, nil, fmt.Errorf("load snapshot: %w", err)
+	}
+	created, err := j.created(ctx)
+	if err != nil {
+		return Position{}, nil, fmt.Errorf("load snapshot: %w", err)
+	}
+	for _, o := range all {
+		at, data, err := j.readSnapshot(ctx, o, created)
+		if ctx.Err() != nil {
+			return Position{}, nil, fmt.Errorf("load snapshot: %w", ctx.Err())
+		}
+		if err == nil {
+			j.metrics.snapshot.Set(float64(o.ModTime.Unix()))
+			return at, data, nil
+		}
+		j.metrics.bad.Inc()
+		j.opts.Logger.Warn("a snapshot cannot be used, an older one is tried", "snapshot", o.Name, "err", err)
+	}
+	return Position{}, nil, ErrNoSnapshot
+}
+
+// readSnapshot reads and checks one snapshot; the object store compares the
+// digest of the data.
+func (j *jetStream) readSnapshot(ctx context.Context, o *jetstream.ObjectInfo, created string) (Position, []byte, error) {
+	var at Position
+	if err := json.Unmarshal([]byte(o.Metadata[positionKey]), &at); err != nil {
+		return at, nil, fmt.Errorf("read its position: %w", err)
+	}
+	was, now := strings.Split(o.Metadata[createdKey], " "), strings.Split(created, " ")
+	if len(was) != len(now) || was[0] != now[0] {
+		return at, nil, errors.New("it was taken from another log")
+	}
+	if was[1] != now[1] {
+		at.Results = 0 // the measurements were made anew
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*j.opts.Timeout)
+	defer cancel()
+	data, err := j.objects.GetBytes(ctx, o.Name)
+	if err != nil {
+		return at, nil, err
+	}
+	if uint64(len(data)) != o.Size {
+		return at, nil, fmt.Errorf("it has %d bytes instead of %d", len(data), o.Size)
+	}
+	return at, data, nil
+}
+
+// snapshots lists what is there, newest first.
+func (j *jetStream) snapshots(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
+	all, err := j.objects.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b *jetstream.ObjectInfo) int { return strings.Compare(b.Name, a.Name) })
+	return all, nil
+}
+
+// created returns when both streams were made, log first.
+func (j *jetStream) created(ctx context.Context) (string, error) {
+	var parts []string
+	for _, s := range []event.Stream{event.Log, event.Results} {
+		stream, err := j.bus.JetStream().Stream(ctx, j.streamName(s))
+		if err != nil {
+			return "", fmt.Errorf("look at stream %s: %w", j.streamName(s), err)
+		}
+		parts = append(parts, stream.CachedInfo().Created.UTC().Format(time.RFC3339Nano))
+	}
+	return strings.Join(parts, " "), nil
+}
+
+// dropFutureSnapshots removes snapshots from behind the end of the log: the log
+// lost its end and an operator accepted it, and soon those positions would be
+// taken by other events. One from behind the end of the measurements begins at
+// their end from now on, for the same reason.
+func (j *jetStream) dropFutureSnapshots(ctx context.Context) error {
+	all, err := j.snapshots(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	end, err := j.End(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		var at Position
+		if json.Unmarshal([]byte(o.Metadata[positionKey]), &at) != nil {
+			continue // LoadSnapshot passes it over
+		}
+		if at.Log > end.Log {
+			j.metrics.bad.Inc()
+			j.opts.Logger.Warn("a snapshot is newer than the log and is removed", "snapshot", o.Name, "at", at.Log, "end", end.Log)
+			if err := j.objects.Delete(ctx, o.Name); err != nil {
+				return fmt.Errorf("remove snapshot %s: %w", o.Name, err)
+			}
+			continue
+		}
+		if at.Results <= end.Results {
+			continue
+		}
+		position, err := json.Marshal(Position{Log: at.Log, Results: end.Results})
+		if err != nil {
+			return fmt.Errorf("correct snapshot %s: %w", o.Name, err)
+		}
+		meta := o.ObjectMeta
+		meta.Metadata[positionKey] = string(position)
+		if err := j.objects.UpdateMeta(ctx, o.Name, meta); err != nil {
+			return fmt.Errorf("correct snapshot %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
