@@ -16,9 +16,10 @@ func Close(dst []byte) []byte { return append(dst, '}') }
 // The key must not need escaping.
 func Key(dst []byte, key string) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' {
-		dst = append(dst, ',')
+		dst = append(dst, ',', '"')
+	} else {
+		dst = append(dst, '"')
 	}
-	dst = append(dst, '"')
 	dst = append(dst, key...)
 	return append(dst, '"', ':')
 }
@@ -55,20 +56,13 @@ func Text[T ~string](dst []byte, key string, v T) []byte {
 	return String(Key(dst, key), string(v))
 }
 
-// plain tells which bytes of a string stand for themselves.
-func plain(c byte) bool { return c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' }
-
 // String appends a quoted string. What is no valid UTF-8 becomes U+FFFD, so
 // that whatever a plugin prints is valid JSON.
 func String(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
-	for i := 0; i < len(s); {
+	for i := plainUntil(s, 0); i < len(s); i = plainUntil(s, i) {
 		c := s[i]
-		if plain(c) {
-			i++
-			continue
-		}
 		if c >= utf8.RuneSelf {
 			r, n := utf8.DecodeRuneInString(s[i:])
 			if r != utf8.RuneError || n > 1 {

@@ -39,21 +39,23 @@ func (s *Scanner) Int(bits int) int64 {
 
 // digits reads an integer without sign and refuses fractions and exponents.
 func (s *Scanner) digits() uint64 {
-	start := s.pos
+	data, start := s.data, s.pos
+	i := start
 	var v uint64
-	for s.pos < len(s.data) {
-		c := s.data[s.pos] - '0'
-		if c > 9 {
-			break
-		}
-		if v > math.MaxUint64/10 || (v == math.MaxUint64/10 && c > 5) {
-			s.Fail("a smaller number")
-			return 0
-		}
-		v = v*10 + uint64(c)
-		s.pos++
+	for i < len(data) && data[i]-'0' <= 9 {
+		v = v*10 + uint64(data[i]-'0')
+		i++
 	}
-	if s.pos == start || (s.data[start] == '0' && s.pos > start+1) || s.at('.') || s.at('e') || s.at('E') {
+	n := i - start
+	// Only twenty digits can be too many for 64 bits: then 10 or more wraps
+	// around to less than the smallest number of twenty digits.
+	if n > 20 || n == 20 && (data[start] != '1' || v < 1e19) {
+		s.Fail("a smaller number")
+		return 0
+	}
+	s.pos = i
+	if n == 0 || n > 1 && data[start] == '0' || s.at('.') || s.at('e') || s.at('E') {
+		s.pos = start
 		s.Fail("an integer")
 		return 0
 	}

@@ -19,19 +19,12 @@ func (s *Scanner) raw() []byte {
 		return nil
 	}
 	start := s.pos + 1
-	for i := start; i < len(s.data); i++ {
-		switch c := s.data[i]; {
-		case plain(c):
-		case c == '"':
-			s.pos = i + 1
-			return s.data[start:i]
-		default:
-			return s.slow(start, i)
-		}
+	i := plainUntil(s.data, start)
+	if i < len(s.data) && s.data[i] == '"' {
+		s.pos = i + 1
+		return s.data[start:i]
 	}
-	s.pos = len(s.data)
-	s.Fail(`"`)
-	return nil
+	return s.slow(start, i)
 }
 
 // slow reads on at i in a string that began at start and holds escapes or text
@@ -39,11 +32,8 @@ func (s *Scanner) raw() []byte {
 func (s *Scanner) slow(start, i int) []byte {
 	var out []byte // nil as long as the data itself will do
 	from := start
-	for i < len(s.data) {
-		c := s.data[i]
-		switch {
-		case plain(c):
-			i++
+	for ; i < len(s.data); i = plainUntil(s.data, i) {
+		switch c := s.data[i]; {
 		case c == '"':
 			s.pos = i + 1
 			if out == nil {
