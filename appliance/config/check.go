@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// The exit codes of Check.
+const (
+	exitDone    = 0
+	exitInvalid = 2
+)
+
+// Check loads a config for a person: a summary on stdout when it is valid,
+// everything that is wrong on stderr when it is not. Warnings go to stderr in
+// both cases. It returns the exit code: 0 valid, 2 not valid.
+func Check(path string, opts Options, stdout, stderr io.Writer) int {
+	start := time.Now()
+	c, problems := Load(path, opts)
+	if len(problems) > 0 {
+		fmt.Fprint(stderr, problems.String())
+		return exitInvalid
+	}
+	for _, w := range c.Warnings {
+		fmt.Fprintf(stderr, "%s (warning)\n", w)
+	}
+	fmt.Fprintf(stdout, "%s: %s, loaded in %s\n", path, c.Summary(), time.Since(start).Round(time.Millisecond))
+	return exitDone
+}
+
+// Summary counts what a config declares: "2 hosts, 5 services, 3 rules".
+func (c *Config) Summary() string {
+	hosts, services := len(c.Set.Hosts), 0
+	for _, o := range c.Set.Objects {
+		if o.Kind() == object.Service {
+			services++
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s", counted(hosts, "host"), counted(services, "service"), counted(c.Rules, "rule"))
+}

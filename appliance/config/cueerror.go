@@ -1,0 +1,125 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue/errors"
+)
+
+// translateOne adds one error of CUE in the operator's words. CUE's own text is
+// for developers, so what is not known here gets a text that is true of any.
+func (src *source) translateOne(e errors.Error) {
+	format, args := e.Msg()
+	places := positions(e)
+	pos := Position{}
+	if len(places) > 0 {
+		pos = places[0]
+	}
+	at := cuePath(e.Path())
+	text := cueText(format, args, places)
+	if text == "" {
+		return
+	}
+	src.add(pos, at.String(), "%s", text)
+}
+
+// cueText returns the operator's words for an error of CUE, "" for one that
+// another error says better.
+func cueText(format string, args []any, places []Position) string {
+	arg := func(i int) string {
+		if i < len(args) {
+			return fmt.Sprint(args[i])
+		}
+		return ""
+	}
+	switch {
+	case strings.HasPrefix(format, "conflicting values"):
+		return fmt.Sprintf("two values are given, %s and %s%s; keep one", arg(0), arg(1), elsewhere(places))
+	case strings.HasPrefix(format, "reference %q not found"):
+		return fmt.Sprintf("nothing here is named %s; write %s for a text", quote(arg(0)), strconv.Quote(arg(0)))
+	case strings.HasPrefix(format, "import %q not found"):
+		return ""
+	case strings.HasPrefix(format, "package %q imported but not defined"):
+		return fmt.Sprintf("the package %s is not available; only CUE's own packages can be imported", quote(arg(0)))
+	case strings.HasPrefix(format, "undefined field"):
+		return fmt.Sprintf("refers to a field %s that does not exist", strings.Trim(arg(0), `"`))
+	case strings.Contains(format, "structural cycle"), strings.Contains(format, "cycle"):
+		return "refers to itself; break the circle"
+	case strings.Contains(format, "division by zero"), strings.HasPrefix(format, "failed arithmetic"):
+		return "cannot be calculated; look at the numbers"
+	case strings.Contains(format, "not allowed"):
+		return "the definition it is based on has no such field" + elsewhere(places)
+	case strings.Contains(format, "required but not present"):
+		return "missing; the definition it is based on demands it" + elsewhere(places)
+	case strings.HasPrefix(format, "incomplete"), strings.HasPrefix(format, "non-concrete"):
+		return ""
+	case strings.HasPrefix(format, "missing ',' in"):
+		return "a comma or a line break is missing before this"
+	case strings.HasPrefix(format, "string literal not terminated"), strings.Contains(format, "newline in string"):
+		return `the text has no closing quote; write "..." on one line`
+	case strings.HasPrefix(format, "expected "), strings.HasPrefix(format, "unexpected "),
+		strings.HasPrefix(format, "illegal "), strings.HasPrefix(format, "found "), strings.Contains(format, "literal"):
+		return "not the syntax of CUE: " + fmt.Sprintf(format, args...)
+	case strings.Contains(format, "imported and not used"):
+		return fmt.Sprintf("the package %s is imported and not used; remove the import", quote(arg(0)))
+	}
+	return "no value satisfies everything that is written about it" + elsewhere(places)
+}
+
+// elsewhere names the further places of a conflict.
+func elsewhere(places []Position) string {
+	if len(places) < 2 {
+		return ""
+	}
+	return " (also written at " + places[1].String() + ")"
+}
+
+// positions lists the places of an error, the most useful one first: where the
+// error is, then what took part in it.
+func positions(e errors.Error) []Position {
+	var out []Position
+	seen := map[Position]bool{}
+	for _, p := range errors.Positions(e) {
+		at := position(p)
+		if at.File != "" && !seen[at] && !strings.HasPrefix(at.File, schemaDir) {
+			seen[at] = true
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// cuePath turns CUE's path into ours: numbers are list indices unless quoted.
+func cuePath(parts []string) *path {
+	var at *path
+	for _, p := range parts {
+		if i, err := strconv.Atoi(p); err == nil {
+			at = at.at(i)
+			continue
+		}
+		if text, err := strconv.Unquote(p); err == nil {
+			p = text
+		}
+		at = at.field(p)
+	}
+	return at
+}
+
+// plainError cuts the operation and path off an error of the file system.
+func plainError(err error) string {
+	var pe *fs.PathError
+	if !errors.As(err, &pe) {
+		return err.Error()
+	}
+	switch {
+	case os.IsNotExist(err):
+		return "there is no such file"
+	case os.IsPermission(err):
+		return "permission denied"
+	}
+	return pe.Err.Error()
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Change says which objects differ between two generations, each list sorted.
+type Change struct {
+	Added, Removed, Changed []object.ID
+}
+
+// Empty tells whether nothing differs.
+func (c Change) Empty() bool { return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 }
+
+// Diff compares the definitions of two generations; nil is a generation without
+// objects. A service counts as changed when its own definition, its rule or its
+// zone differs, not when only its host does. Comparing takes one pass over both.
+func Diff(old, new *object.Set) Change {
+	var c Change
+	var a, b []*object.Object
+	if old != nil {
+		a = old.Objects
+	}
+	if new != nil {
+		b = new.Objects
+	}
+	rules := ruleComparer{}
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].ID < b[0].ID:
+			c.Removed = append(c.Removed, a[0].ID)
+			a = a[1:]
+		case len(a) == 0 || b[0].ID < a[0].ID:
+			c.Added = append(c.Added, b[0].ID)
+			b = b[1:]
+		default:
+			if !rules.equal(a[0].Rule, b[0].Rule) || !sameObject(a[0], b[0]) {
+				c.Changed = append(c.Changed, a[0].ID)
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	return c
+}
+
+// ruleComparer remembers which rules of two generations are equal: few rules
+// are shared by many objects.
+type ruleComparer map[[2]*object.Rule]bool
+
+func (rc ruleComparer) equal(a, b *object.Rule) bool {
+	if a == b {
+		return true
+	}
+	pair := [2]*object.Rule{a, b}
+	same, known := rc[pair]
+	if !known {
+		same = reflect.DeepEqual(a, b)
+		rc[pair] = same
+	}
+	return same
+}
+
+// sameObject compares what two objects with one ID do not share with others.
+func sameObject(a, b *object.Object) bool {
+	return a.Alias == b.Alias && a.Address == b.Address && a.Zone == b.Zone &&
+		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Vars, b.Vars) &&
+		slices.Equal(a.Groups, b.Groups) &&
+		slices.EqualFunc(a.Parents, b.Parents, func(x, y *object.Object) bool { return x.ID == y.ID })
+}

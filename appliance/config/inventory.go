@@ -1,0 +1,133 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// inventoryFile is what one file of an inventory declares.
+type inventoryFile struct {
+	hosts    []inventoryHost
+	problems Problems
+}
+
+// inventoryHost is one host as a tree.
+type inventoryHost struct {
+	name   string
+	pos    Position
+	tree   *node
+	listed bool // the name is a field of the tree
+}
+
+func (f *inventoryFile) add(name *node, pos Position, tree *node, listed bool) {
+	text := ""
+	if name != nil && name.kind == kindText {
+		text = name.text
+	}
+	f.hosts = append(f.hosts, inventoryHost{text, pos, tree, listed})
+}
+
+// hostsOf takes a list of hosts or a map from name to host apart. A map with
+// the one field hosts is looked into, so that exports of other tools fit.
+func hostsOf(root *node) *inventoryFile {
+	out := &inventoryFile{}
+	if root.kind == kindMap && len(root.fields) == 1 && root.fields[0].name == "hosts" {
+		if inner := root.fields[0].node; inner.kind == kindList || inner.kind == kindMap {
+			root = inner
+		}
+	}
+	switch root.kind {
+	case kindList:
+		for _, item := range root.items {
+			out.add(item.get("name"), item.pos, item, true)
+		}
+	case kindMap:
+		for _, f := range root.fields {
+			out.hosts = append(out.hosts, inventoryHost{f.name, f.pos, f.node, false})
+		}
+	default:
+		out.problems = Problems{{Position: root.pos, Text: root.show() + " is neither a list nor a map of hosts; write one of them"}}
+	}
+	return out
+}
+
+// inventories reads every file of the section inventory, relative to a folder,
+// and hands each host on. It returns the files it has read.
+func (d *decoder) inventories(s *section, dir string, each func(inventoryHost)) []string {
+	var files []string
+	seen := map[string]bool{}
+	s.list("inventory", func(at *path, n *node) {
+		pattern, ok := d.text(at, n)
+		if !ok {
+			return
+		}
+		for _, name := range d.glob(at, n.pos, dir, pattern) {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			files = append(files, name)
+			f := d.readInventory(at, n.pos, name)
+			d.problems = append(d.problems, f.problems...)
+			for _, h := range f.hosts {
+				each(h)
+			}
+		}
+	})
+	return files
+}
+
+// glob lists the files that a pattern means.
+func (d *decoder) glob(at *path, pos Position, dir, pattern string) []string {
+	if pattern == "" {
+		d.bad(at, pos, `empty; write the name of a file or a pattern such as "cmdb/*.json"`)
+		return nil
+	}
+	full := pattern
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(dir, full)
+	}
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{full}
+	}
+	names, err := filepath.Glob(full)
+	switch {
+	case err != nil:
+		d.bad(at, pos, `%s is not a pattern; write one such as "cmdb/*.json"`, quote(pattern))
+	case len(names) == 0:
+		d.bad(at, pos, "no file matches %s in %s", quote(pattern), quote(dirName(dir)))
+	}
+	sort.Strings(names)
+	return names
+}
+
+func dirName(dir string) string {
+	if dir == "" {
+		return "."
+	}
+	return dir
+}
+
+// readInventory decodes one file by its ending.
+func (d *decoder) readInventory(at *path, pos Position, name string) *inventoryFile {
+	var read func(string, []byte) *inventoryFile
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".csv":
+		read = readCSV
+	case ".json":
+		read = readJSON
+	case ".yaml", ".yml":
+		read = readYAML
+	default:
+		d.bad(at, pos, "%s is no inventory; use a file that ends in .csv, .json, .yaml or .yml", quote(name))
+		return &inventoryFile{}
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		d.bad(at, pos, "cannot read %s: %s", quote(name), plainError(err))
+		return &inventoryFile{}
+	}
+	return read(name, content)
+}

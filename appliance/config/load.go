@@ -1,0 +1,202 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"sort"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Options says how a config is loaded. The zero value reads the real files and
+// environment.
+type Options struct {
+	// ReadSecret returns the content of the file that a "file:PATH" reference
+	// names, made relative to the config's folder; nil = os.ReadFile.
+	ReadSecret func(name string) ([]byte, error)
+	// LookupEnv returns the variable that "env:NAME" names; nil = os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// AllZonesLocal warns of zones other than "default", for a process that
+	// runs every zone itself.
+	AllZonesLocal bool
+}
+
+// Config is one checked generation. Nobody may change it.
+type Config struct {
+	Set      *object.Set
+	Warnings Problems
+	Files    []string // every file that was read, for watching
+	Rules    int      // service rules declared
+
+	Periods  map[string]Period
+	Contacts map[string]Contact
+	Policies []Policy // in the order they are declared
+	Sinks    map[string]Sink
+	Views    map[string]View
+	Users    map[string]User
+
+	PluginPath []string
+	Macros     map[string]Secret // program macros: USER1 and others
+	HTTP       HTTP
+}
+
+// Load reads a CUE file or the CUE package in a folder, with its inventories,
+// and checks everything. It returns either a config or what is wrong with it,
+// all at once and sorted by place. It changes nothing and may run at any time.
+func Load(path string, opts Options) (*Config, Problems) {
+	src := readSource(path)
+	if src.root == nil {
+		return nil, src.problems.sorted()
+	}
+	dir := filepath.Dir(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		dir = path
+	}
+	l := newLoader(src, dir, opts)
+	l.declarations()
+	l.references()
+	l.problems = append(l.problems, src.problems...)
+	l.expand()
+	l.problems = append(l.problems, unreported(src.refused, l.problems)...)
+	if len(l.problems) > 0 {
+		return nil, l.problems.sorted()
+	}
+	l.warn()
+	l.out.Warnings = l.out.Warnings.sorted()
+	l.out.Set.Generation = l.generation()
+	return l.out, nil
+}
+
+// loader holds the declarations of one config between the steps of Load.
+type loader struct {
+	decoder
+	opts Options
+	src  *source
+	dir  string
+	out  *Config
+
+	base      timing // defaults over the schema's
+	zone      string
+	hostCheck *check
+	settings  object.Settings
+	hosts     []*host
+	byName    map[string]*host
+	groups    map[string][]*host
+	rules     []*rule
+	contacts  []ref
+	periods   []ref
+
+	spare  []object.Object // allocated in one piece, not used yet
+	shared map[digest]*object.Rule
+	built  []built
+	clash  map[[2]string]bool
+	hints  int // suggestions looked for in large sets
+}
+
+func newLoader(src *source, dir string, opts Options) *loader {
+	l := &loader{
+		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
+		shared: map[digest]*object.Rule{}, clash: map[[2]string]bool{},
+		out: &Config{
+			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
+			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},
+		},
+	}
+	l.strings, l.decoder.unknown = newInterner(), map[Position]bool{}
+	read, env := opts.ReadSecret, opts.LookupEnv
+	if read == nil {
+		read = os.ReadFile
+	}
+	if env == nil {
+		env = os.LookupEnv
+	}
+	l.secrets = secrets{lookupEnv: env, readFile: func(name string) ([]byte, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return read(name)
+	}}
+	return l
+}
+
+// declarations reads every section.
+func (l *loader) declarations() {
+	s := l.open(nil, l.src.root)
+	l.readDefaults(s)
+	s.each("hosts", func(at *path, f field) {
+		l.declare(l.host(at, f.pos, f.name, f.node, false))
+	})
+	l.out.Files = append(l.out.Files, l.inventories(s, l.dir, func(h inventoryHost) {
+		at := (*path)(nil).field("hosts").field(h.name)
+		if h.name == "" {
+			at = nil // a list item without a name
+		}
+		l.declare(l.host(at, h.pos, h.name, h.tree, h.listed))
+	})...)
+	s.each("services", func(at *path, f field) { l.rules = append(l.rules, l.rule(at, f)) })
+	l.readPeople(s)
+	s.done()
+	l.out.Rules = len(l.rules)
+	sort.Slice(l.rules, func(i, j int) bool { return l.rules[i].key < l.rules[j].key })
+	sort.Slice(l.hosts, func(i, j int) bool { return l.hosts[i].name < l.hosts[j].name })
+	for _, h := range l.hosts {
+		for _, g := range h.groups {
+			l.groups[g] = append(l.groups[g], h)
+		}
+	}
+}
+
+func (l *loader) readDefaults(s *section) {
+	at := s.at.field("defaults")
+	l.base, l.zone, _ = l.defaults(at, l.src.schemaDefaults)
+	own, zone, hostCheck := l.defaults(at, s.take("defaults"))
+	l.base, l.hostCheck = l.base.over(own), hostCheck
+	if zone != "" {
+		l.zone = zone
+	}
+	none := &Config{Macros: map[string]Secret{}}
+	base := l.decoder.settings(at, l.src.schemaSettings, object.DefaultSettings(), none)
+	l.settings = l.decoder.settings(s.at.field("settings"), s.take("settings"), base, l.out)
+}
+
+func (l *loader) readPeople(s *section) {
+	s.each("periods", func(at *path, f field) {
+		p := l.period(at, f)
+		l.out.Periods[p.Name] = p
+	})
+	s.each("contacts", func(at *path, f field) {
+		c, period := l.contact(at, f)
+		l.out.Contacts[c.Name] = c
+		l.periods = append(l.periods, period...)
+	})
+	s.list("policies", func(at *path, n *node) {
+		p, contacts, periods := l.policy(at, n)
+		l.out.Policies = append(l.out.Policies, p)
+		l.contacts, l.periods = append(l.contacts, contacts...), append(l.periods, periods...)
+	})
+	s.each("sinks", func(at *path, f field) {
+		v := l.sink(at, f)
+		l.out.Sinks[v.Name] = v
+	})
+	s.each("views", func(at *path, f field) {
+		v := l.view(at, f)
+		l.out.Views[v.Name] = v
+	})
+	s.each("users", func(at *path, f field) {
+		v := l.user(at, f)
+		l.out.Users[v.Name] = v
+	})
+}
+
+// declare adds a host unless its name is taken.
+func (l *loader) declare(h *host) {
+	if badName(h.name) != "" {
+		return // reported where it was read
+	}
+	if first, taken := l.byName[h.name]; taken {
+		l.bad(h.at, h.pos, "declared twice, first at %s; keep one", first.pos)
+		return
+	}
+	l.byName[h.name] = h
+	l.hosts = append(l.hosts, h)
+}

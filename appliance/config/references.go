@@ -1,0 +1,130 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxHints bounds how often a whole set of names is searched for a similar one:
+// a renamed host may be missed by thousands.
+const maxHints = 200
+
+// references checks every name that must be declared elsewhere.
+func (l *loader) references() {
+	for _, h := range l.hosts {
+		for _, p := range h.parents {
+			if p.name == h.name {
+				l.bad(p.at, p.pos, "the host is its own parent; remove it")
+				continue
+			}
+			if l.byName[p.name] == nil {
+				l.unknown(p, "host", maps.Keys(l.byName))
+			}
+		}
+	}
+	l.parentCycles()
+	for _, r := range l.rules {
+		for _, h := range slices.Concat(r.hosts, r.except) {
+			if l.byName[h.name] == nil {
+				l.unknown(h, "host", maps.Keys(l.byName))
+			}
+		}
+		for _, g := range r.groups {
+			if l.groups[g.name] == nil {
+				l.unknown(g, "group", maps.Keys(l.groups))
+			}
+		}
+	}
+	for _, c := range l.contacts {
+		if _, ok := l.out.Contacts[c.name]; !ok {
+			l.unknown(c, "contact", maps.Keys(l.out.Contacts))
+		}
+	}
+	for _, p := range l.periods {
+		if _, ok := l.out.Periods[p.name]; !ok {
+			l.unknown(p, "period", maps.Keys(l.out.Periods))
+		}
+	}
+}
+
+// unknown reports a name that is not declared.
+func (l *loader) unknown(r ref, what string, candidates func(func(string) bool)) {
+	hint := ""
+	if l.hints < maxHints {
+		l.hints++
+		hint = didYouMean(r.name, candidates)
+	}
+	if hint == "" {
+		hint = "; declare it or remove it here"
+	}
+	l.bad(r.at, r.pos, "no %s named %s%s", what, quote(r.name), hint)
+}
+
+// parentCycles reports every circle of parents once, at its first host by name.
+func (l *loader) parentCycles() {
+	next := func(name string) []string {
+		var out []string
+		if h := l.byName[name]; h != nil {
+			for _, p := range h.parents {
+				if p.name != name {
+					out = append(out, p.name)
+				}
+			}
+		}
+		return out
+	}
+	for _, circle := range cycles(hostNames(l.hosts), next) {
+		h := l.byName[circle[0]]
+		for _, p := range h.parents {
+			if p.name == circle[1%len(circle)] {
+				l.bad(h.at.field("parents"), p.pos, "the parents form a circle, %s; remove one of them",
+					strings.Join(append(circle, circle[0]), " -> "))
+			}
+		}
+	}
+}
+
+func hostNames(hosts []*host) []string {
+	names := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		names = append(names, h.name)
+	}
+	return names
+}
+
+// cycles finds circles in a graph: one for every edge that leads back while
+// walking depth first in the given order. Each starts at its smallest name.
+func cycles(names []string, next func(string) []string) [][]string {
+	const walking, done = 1, 2
+	color := make(map[string]int, len(names))
+	var trail []string
+	var found [][]string
+	var walk func(string)
+	walk = func(name string) {
+		color[name] = walking
+		trail = append(trail, name)
+		for _, to := range next(name) {
+			switch color[to] {
+			case 0:
+				walk(to)
+			case walking:
+				found = append(found, rotate(trail[slices.Index(trail, to):]))
+			}
+		}
+		trail = trail[:len(trail)-1]
+		color[name] = done
+	}
+	for _, name := range names {
+		if color[name] == 0 {
+			walk(name)
+		}
+	}
+	return found
+}
+
+// rotate copies a circle so that it starts at its smallest name.
+func rotate(circle []string) []string {
+	at := slices.Index(circle, slices.Min(circle))
+	return slices.Concat(circle[at:], circle[:at])
+}

@@ -1,0 +1,286 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// check is one declared check with the place it was declared at.
+type check struct {
+	check     object.Check
+	freshness time.Duration // of a passive check
+	at        *path
+	pos       Position
+	members   []ref // of an aggregate
+}
+
+// noCheck is the check of a host that is not checked itself.
+var noCheck = check{check: object.Check{Kind: object.CheckNone}}
+
+// laterKinds are the kinds that the language has a name for already.
+var laterKinds = []string{"wasm", "ssh", "smtp", "ntp", "snmp", "nrpe", "grpc"}
+
+// check reads a check. Nil means absent or unusable; the difference is in has.
+func (s *section) check(name string, k object.Kind) *check {
+	n := s.take(name)
+	if n == nil {
+		return nil
+	}
+	at := s.at.field(name)
+	if n.kind == kindText || n.kind == kindList {
+		s.d.bad(at, n.pos, `%s is not a check; write {plugin: ["check_disk", "-w", "20%%"]} or {http: {url: "..."}}`, n.show())
+		return nil
+	}
+	c := s.d.open(at, n)
+	out := &check{at: at, pos: n.pos}
+	found := c.readKinds(out, k)
+	for _, later := range laterKinds {
+		if c.n.get(later) != nil {
+			c.asked = append(c.asked, later)
+			s.d.bad(at.field(later), c.n.get(later).pos, "checks of kind %s are not available in this release; use a plugin", later)
+			found++
+		}
+	}
+	c.done()
+	switch {
+	case c.n == nil, found == 1 && out.check.Kind != "":
+		break
+	case found == 0 && len(c.n.fields) == 0:
+		s.d.bad(at, n.pos, `says nothing; write one of %s`, strings.Join(c.asked, ", "))
+	case found > 1:
+		s.d.bad(at, n.pos, "%d kinds of check are given; keep one", found)
+	}
+	if out.check.Kind == "" {
+		return nil
+	}
+	return out
+}
+
+// readKinds reads every kind that is given and returns how many that are.
+func (s *section) readKinds(out *check, k object.Kind) int {
+	found := 0
+	read := func(name string, kind object.CheckKind, fn func(*section)) {
+		s.asked = append(s.asked, name)
+		n := s.n.get(name)
+		if n == nil {
+			return
+		}
+		found++
+		out.check.Kind = kind
+		if fn == nil || n.kind == kindBad {
+			return
+		}
+		body := s.d.open(s.at.field(name), n)
+		fn(body)
+		body.done()
+	}
+	c := &out.check
+	read("plugin", object.CheckPlugin, nil)
+	c.Plugin = s.argv("plugin")
+	read("shell", object.CheckPlugin, nil)
+	c.Shell = s.text("shell")
+	read("http", object.CheckHTTP, func(b *section) { c.HTTP = b.http() })
+	read("tcp", object.CheckTCP, func(b *section) { c.TCP = b.tcp() })
+	read("icmp", object.CheckICMP, func(b *section) { c.ICMP = b.icmp() })
+	read("dns", object.CheckDNS, func(b *section) { c.DNS = b.dns() })
+	read("tls", object.CheckTLS, func(b *section) { c.TLS = b.tls() })
+	read("dummy", object.CheckDummy, func(b *section) { c.Dummy = b.dummy(k) })
+	read("passive", object.CheckPassive, func(b *section) { out.freshness = b.duration("freshness", 0, true) })
+	read("aggregate", object.CheckAggregate, func(b *section) { c.Aggregate, out.members = b.aggregate() })
+	s.asked = slices.Compact(s.asked)
+	return found
+}
+
+// argv reads a command line as a list of words.
+func (s *section) argv(name string) []string {
+	n := s.n.get(name)
+	if n != nil && n.kind == kindText {
+		s.d.bad(s.at.field(name), n.pos, "%s is one text; write a list, one item per word: [%s]", n.show(), quoteWords(n.text))
+		s.asked = append(s.asked, name)
+		return nil
+	}
+	words := s.texts(name)
+	if n != nil && n.kind == kindList && (len(n.items) == 0 || len(words) > 0 && words[0] == "") {
+		s.d.bad(s.at.field(name), n.pos, `the first word must name a program; write ["check_disk", "-w", "20%%"]`)
+	}
+	return words
+}
+
+func quoteWords(line string) string {
+	words := strings.Fields(line)
+	for i, w := range words {
+		words[i] = quote(w)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (s *section) http() *object.HTTPCheck {
+	c := &object.HTTPCheck{
+		URL: s.text("url"), Method: strings.ToUpper(s.text("method")), Headers: s.table("headers", false),
+		Body: s.prose("body"), Contains: s.text("contains"), Insecure: s.flag("insecure", false),
+		Redirect: s.whole("redirect", 0, 0, 20), Warn: s.limits("warn"), Crit: s.limits("crit"),
+	}
+	s.need("url", `"https://$HOSTADDRESS$/"`)
+	if c.URL != "" && !strings.Contains(c.URL, "://") {
+		s.d.bad(s.at.field("url"), s.n.get("url").pos, "%s has no scheme; write %s", quote(c.URL), quote("http://"+c.URL))
+	} else if scheme, _, _ := strings.Cut(c.URL, "://"); c.URL != "" && scheme != "http" && scheme != "https" && !strings.Contains(scheme, "$") {
+		s.d.bad(s.at.field("url"), s.n.get("url").pos, "%s is neither http nor https; write one of them", quote(scheme))
+	}
+	s.list("status", func(at *path, n *node) {
+		if v, ok := s.d.whole(at, n, 100, 599); ok {
+			c.Status = append(c.Status, v)
+		}
+	})
+	return c
+}
+
+func (s *section) tcp() *object.TCPCheck {
+	return &object.TCPCheck{
+		Address: s.hostPort(true), Send: s.text("send"), Expect: s.text("expect"),
+		Warn: s.limits("warn"), Crit: s.limits("crit"),
+	}
+}
+
+// hostPort reads address ("host:port") or port.
+func (s *section) hostPort(needed bool) string {
+	address, port := s.text("address"), s.whole("port", 0, 1, 65535)
+	at := s.at.field("address")
+	switch {
+	case s.bad || s.n == nil:
+	case !s.has("address") && !s.has("port"):
+		if needed {
+			s.d.bad(s.at, s.n.pos, `neither port nor address is given; write port: 22 or address: "192.0.2.1:22"`)
+		}
+	case s.has("address") && s.has("port"):
+		s.d.bad(s.at.field("port"), s.n.get("port").pos, "both port and address are given; keep one")
+	case port > 0:
+		return s.d.strings.get(":" + strconv.Itoa(port))
+	case address != "" && !strings.Contains(address, "$"):
+		_, p, err := net.SplitHostPort(address)
+		if v, perr := strconv.Atoi(p); err != nil || perr != nil || v < 1 || v > 65535 {
+			s.d.bad(at, s.n.get("address").pos, `%s is not host:port; write "192.0.2.1:22", or ":22" for the host's address`, quote(address))
+		}
+	}
+	return address
+}
+
+func (s *section) icmp() *object.ICMPCheck {
+	return &object.ICMPCheck{
+		Address: s.text("address"), Count: s.whole("count", 0, 1, 100),
+		WarnLoss: s.limits("warn_loss"), CritLoss: s.limits("crit_loss"),
+		WarnRTT: s.limits("warn_rtt"), CritRTT: s.limits("crit_rtt"),
+	}
+}
+
+func (s *section) dns() *object.DNSCheck {
+	c := &object.DNSCheck{
+		Name:   s.text("name"),
+		Type:   s.oneOf("type", "", "A", "AAAA", "CNAME", "MX", "NS", "TXT", "SOA", "SRV", "PTR"),
+		Server: s.text("server"), Expect: s.texts("expect"),
+		Warn: s.limits("warn"), Crit: s.limits("crit"),
+	}
+	s.need("name", `"www.example.com"`)
+	return c
+}
+
+func (s *section) tls() *object.TLSCheck {
+	return &object.TLSCheck{
+		Address: s.hostPort(true), ServerName: s.text("server_name"), Insecure: s.flag("insecure", false),
+		WarnDays: s.limits("warn_days"), CritDays: s.limits("crit_days"),
+	}
+}
+
+func (s *section) dummy(k object.Kind) *object.DummyCheck {
+	c := &object.DummyCheck{State: s.stateField("state", k), Text: s.prose("text")}
+	s.list("states", func(at *path, n *node) {
+		if st, ok := s.d.state(at, n, k); ok {
+			c.States = append(c.States, st)
+		}
+	})
+	if d := s.duration("period", 0, false); d > 0 {
+		c.Period = d.String()
+	}
+	if s.has("state") && s.has("states") {
+		s.d.bad(s.at.field("states"), s.n.get("states").pos, "both state and states are given; keep one")
+	}
+	return c
+}
+
+func (s *section) aggregate() (*object.AggregateCheck, []ref) {
+	c := &object.AggregateCheck{}
+	var members []ref
+	s.list("members", func(at *path, n *node) {
+		if v, ok := s.d.text(at, n); ok {
+			c.Members = append(c.Members, object.ID(v))
+			members = append(members, ref{v, at, n.pos})
+		}
+	})
+	c.Warn, c.Crit = s.limits("warn"), s.limits("crit")
+	s.need("members", `["db01!mysql", "db02!mysql"]`)
+	if n := s.n.get("members"); n != nil && n.kind == kindList && len(n.items) == 0 {
+		s.d.bad(s.at.field("members"), n.pos, `no members; write ["db01!mysql", "db02!mysql"]`)
+	}
+	return c, members
+}
+
+// limits reads a threshold range. A number stands for the text of it.
+func (s *section) limits(name string) string {
+	n := s.take(name)
+	if n == nil {
+		return ""
+	}
+	if n.kind == kindNumber {
+		return s.d.strings.get(n.text)
+	}
+	v, ok := s.d.text(s.at.field(name), n)
+	if !ok {
+		return ""
+	}
+	if why := badRange(v); why != "" && !strings.Contains(v, "$") {
+		s.d.bad(s.at.field(name), n.pos, "%s", why)
+		return ""
+	}
+	return v
+}
+
+// badRange says what is wrong with a Nagios threshold range, "" if nothing is.
+func badRange(text string) string {
+	low, high, both := strings.Cut(strings.TrimPrefix(text, "@"), ":")
+	if !both {
+		low, high = "0", low
+	}
+	if low == "" {
+		low = "0"
+	}
+	from, to, ok := 0.0, 0.0, true
+	if low != "~" {
+		var err error
+		from, err = strconv.ParseFloat(low, 64)
+		ok = err == nil
+	}
+	if high != "" {
+		var err error
+		to, err = strconv.ParseFloat(high, 64)
+		ok = ok && err == nil
+	}
+	if !ok || high == "" && !both {
+		return fmt.Sprintf(`%s is not a range; write "10", "10:", "~:10", "10:20" or "@10:20"`, quote(text))
+	}
+	if low != "~" && high != "" && from > to {
+		return fmt.Sprintf(`%s starts above its end; write "%s%s:%s"`, quote(text), atSign(text), high, low)
+	}
+	return ""
+}
+
+func atSign(text string) string {
+	if strings.HasPrefix(text, "@") {
+		return "@"
+	}
+	return ""
+}

@@ -1,0 +1,286 @@
+package config
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// targets are the kinds of sink.
+var targets = []string{"influx", "graphite", "remote_write", "elastic", "webhook", "file"}
+
+func (d *decoder) period(at *path, f field) Period {
+	s := d.open(at, f.node)
+	d.name(at, f.pos, f.name)
+	p := Period{Name: d.strings.get(f.name), Alias: s.prose("alias"), Timezone: s.text("timezone")}
+	if p.Timezone != "" {
+		if _, err := time.LoadLocation(p.Timezone); err != nil {
+			d.bad(at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(p.Timezone))
+		}
+	}
+	s.need("ranges", `["monday-friday 09:00-17:00"]`)
+	s.list("ranges", func(at *path, n *node) {
+		v, ok := d.text(at, n)
+		if ok {
+			if why := badSpan(v); why != "" {
+				d.bad(at, n.pos, "%s", why)
+			}
+			p.Ranges = append(p.Ranges, v)
+		}
+	})
+	s.list("except", func(at *path, n *node) {
+		v, ok := d.text(at, n)
+		if _, err := time.Parse(time.DateOnly, v); ok && err != nil {
+			d.bad(at, n.pos, `%s is not a day; write "2026-12-25"`, quote(v))
+		}
+		p.Except = append(p.Except, v)
+	})
+	s.done()
+	return p
+}
+
+// badSpan looks at the shape of "monday-friday 09:00-17:00,18:00-19:00". Days
+// may be anything a schedule knows; only the times are checked strictly.
+func badSpan(text string) string {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return `"" is not a span of time; write "monday-friday 09:00-17:00"`
+	}
+	for _, part := range strings.Split(words[len(words)-1], ",") {
+		from, to, _ := strings.Cut(part, "-")
+		a, okA := clock(from)
+		b, okB := clock(to)
+		if !okA || !okB {
+			return quote(text) + ` does not end with times of day; write "monday-friday 09:00-17:00"`
+		}
+		if a >= b {
+			return quote(part) + ` ends before it starts; write two spans, the first ending at 24:00`
+		}
+	}
+	if len(words) == 1 {
+		return ""
+	}
+	first, last, _ := strings.Cut(words[0], "-")
+	for _, day := range []string{first, last} {
+		if day != "" && day[0] > '9' && !slices.Contains(dayNames, strings.ToLower(day)) {
+			return quote(day) + " is not a day" + orHint(didYouMean(day, slices.Values(dayNames)), `; write "monday-friday 09:00-17:00"`)
+		}
+	}
+	return ""
+}
+
+// dayNames are the first words a span of time may have, beside dates.
+var dayNames = []string{
+	"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "day",
+	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+}
+
+func orHint(hint, otherwise string) string {
+	if hint == "" {
+		return otherwise
+	}
+	return hint
+}
+
+// clock reads "09:00" as minutes of the day; 24:00 is the end of it.
+func clock(text string) (int, bool) {
+	h, m, ok := strings.Cut(text, ":")
+	if !ok || len(h) < 1 || len(h) > 2 || len(m) != 2 || strings.Trim(h+m, "0123456789") != "" {
+		return 0, false
+	}
+	var hours, minutes int
+	for _, c := range h {
+		hours = hours*10 + int(c-'0')
+	}
+	for _, c := range m {
+		minutes = minutes*10 + int(c-'0')
+	}
+	total := hours*60 + minutes
+	return total, minutes < 60 && total <= 24*60
+}
+
+func (d *decoder) contact(at *path, f field) (Contact, []ref) {
+	s := d.open(at, f.node)
+	d.name(at, f.pos, f.name)
+	c := Contact{
+		Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.text("email"),
+		Telegram: s.secret("telegram"), Webhook: s.secret("webhook"),
+	}
+	var period []ref
+	c.Period, period = s.ref("period")
+	if c.Email != "" && !strings.Contains(c.Email, "@") {
+		d.bad(at.field("email"), s.n.get("email").pos, `%s is not a mail address; write "ops@example.com"`, quote(c.Email))
+	}
+	s.done()
+	if s.n != nil && !s.has("email") && !s.has("telegram") && !s.has("webhook") {
+		d.bad(at, f.pos, "can be told nothing; give email, telegram or webhook")
+	}
+	return c, period
+}
+
+// ref reads the name of something declared elsewhere.
+func (s *section) ref(name string) (string, []ref) {
+	v := s.text(name)
+	if v == "" {
+		return "", nil
+	}
+	return v, []ref{{v, s.at.field(name), s.n.get(name).pos}}
+}
+
+// policy reads one policy, the contacts and the period it refers to.
+func (d *decoder) policy(at *path, n *node) (p Policy, contacts, periods []ref) {
+	s := d.open(at, n)
+	for _, m := range s.matches("match") {
+		p.Match = append(p.Match, Match{m.label, m.values})
+	}
+	contacts = s.refs("notify")
+	p.Notify = refNames(contacts)
+	s.need("notify", `["ops"]`)
+	p.After, p.Repeat = s.duration("after", 0, true), s.duration("repeat", 0, true)
+	p.Period, periods = s.ref("period")
+	s.list("escalate", func(at *path, n *node) {
+		e := d.open(at, n)
+		after := e.duration("after", 0, true)
+		more := e.refs("notify")
+		e.need("after", `"30m"`)
+		e.need("notify", `["boss"]`)
+		e.done()
+		contacts = append(contacts, more...)
+		p.Escalate = append(p.Escalate, Escalation{after, refNames(more)})
+	})
+	s.done()
+	return p, contacts, periods
+}
+
+func (d *decoder) sink(at *path, f field) Sink {
+	s := d.open(at, f.node)
+	d.name(at, f.pos, f.name)
+	out := Sink{Name: d.strings.get(f.name), Input: s.oneOf("input", "", "metrics", "events")}
+	s.need("input", `"metrics" or input: "events"`)
+	found := 0
+	for _, target := range targets {
+		if s.take(target) == nil {
+			continue
+		}
+		found++
+		out.Target, out.Options = target, map[string]Secret{}
+		s.asked = s.asked[:len(s.asked)-1]
+		s.each(target, func(at *path, f field) {
+			if f.node.kind == kindNumber || f.node.kind == kindBool {
+				out.Options[d.strings.get(f.name)] = Secret{strings.Clone(f.node.text)}
+				return
+			}
+			out.Options[d.strings.get(f.name)] = d.secret(at, f.node)
+		})
+	}
+	unknown := s.done()
+	switch {
+	case s.n == nil || found == 1 || unknown > 0:
+	case found == 0:
+		d.bad(at, f.pos, "writes nowhere; give one of %s", strings.Join(targets, ", "))
+	default:
+		d.bad(at, f.pos, "%d targets are given; keep one and declare a sink for each other", found)
+	}
+	return out
+}
+
+func (d *decoder) view(at *path, f field) View {
+	s := d.open(at, f.node)
+	d.name(at, f.pos, f.name)
+	v := View{Name: d.strings.get(f.name), Title: s.prose("title"), Filter: s.text("filter")}
+	s.need("filter", `"label.role=web"`)
+	s.done()
+	return v
+}
+
+func (d *decoder) user(at *path, f field) User {
+	s := d.open(at, f.node)
+	d.name(at, f.pos, f.name)
+	u := User{
+		Name: d.strings.get(f.name), Password: s.secret("password"),
+		Role: s.oneOf("role", "", "viewer", "operator", "admin"),
+	}
+	s.need("password", `"$argon2id$..." or "file:PATH"`)
+	s.need("role", `"viewer", "operator" or "admin"`)
+	if text := u.Password.Reveal(); text != "" && !strings.HasPrefix(text, "$argon2id$") {
+		d.bad(at.field("password"), s.n.get("password").pos, `not an argon2id hash; write "$argon2id$..." or a reference to it, never the password itself`)
+	}
+	s.done()
+	return u
+}
+
+var macroName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// settings reads the program-wide settings over the schema's defaults.
+func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config) object.Settings {
+	s := d.open(at, n)
+	set := object.Settings{
+		ActiveChecks:   s.flag("active_checks", base.ActiveChecks),
+		PassiveChecks:  s.flag("passive_checks", base.PassiveChecks),
+		FlapDetection:  s.flag("flap_detection", base.FlapDetection),
+		ServiceFlapLow: s.percent("service_flap_low", base.ServiceFlapLow), ServiceFlapHigh: s.percent("service_flap_high", base.ServiceFlapHigh),
+		HostFlapLow: s.percent("host_flap_low", base.HostFlapLow), HostFlapHigh: s.percent("host_flap_high", base.HostFlapHigh),
+		AggressiveHostChecking: s.flag("aggressive_host_checking", base.AggressiveHostChecking),
+		PassiveHostsAreSoft:    s.flag("passive_hosts_are_soft", base.PassiveHostsAreSoft),
+		TranslatePassiveHosts:  s.flag("translate_passive_hosts", base.TranslatePassiveHosts),
+		TimeoutState:           base.TimeoutState,
+	}
+	if v := s.stateField("timeout_state", object.Service); s.has("timeout_state") {
+		set.TimeoutState = v
+	}
+	if s.n != nil {
+		s.settingsOrder("service_flap_low", "service_flap_high", set.ServiceFlapLow, set.ServiceFlapHigh)
+		s.settingsOrder("host_flap_low", "host_flap_high", set.HostFlapLow, set.HostFlapHigh)
+	}
+	out.PluginPath = s.texts("plugin_path")
+	s.each("macros", func(at *path, f field) {
+		if !macroName.MatchString(f.name) {
+			d.bad(at, f.pos, "%s is not the name of a macro; write capital letters, digits and _ such as USER1", quote(f.name))
+		}
+		out.Macros[d.strings.get(f.name)] = d.secret(at, f.node)
+	})
+	web := d.open(at.field("http"), s.take("http"))
+	out.HTTP.PublicReads = web.flag("public_reads", false)
+	web.done()
+	s.done()
+	return set
+}
+
+// settingsOrder refuses a lower threshold that is not below the upper one, at
+// whichever of the two the operator wrote.
+func (s *section) settingsOrder(lowName, highName string, low, high float64) {
+	if low < high {
+		return
+	}
+	for _, name := range []string{lowName, highName} {
+		if n := s.n.get(name); n != nil {
+			s.d.bad(s.at.field(name), n.pos, "%s (%v) is not below %s (%v); write numbers in this order", lowName, low, highName, high)
+			return
+		}
+	}
+}
+
+// defaults reads the section defaults; zone and check come apart.
+func (d *decoder) defaults(at *path, n *node) (t timing, zone string, hostCheck *check) {
+	s := d.open(at, n)
+	optional(s, "interval", &t.interval, func() time.Duration { return s.duration("interval", 0, false) })
+	optional(s, "retry", &t.retry, func() time.Duration { return s.duration("retry", 0, false) })
+	optional(s, "timeout", &t.timeout, func() time.Duration { return s.duration("timeout", 0, false) })
+	optional(s, "freshness", &t.freshness, func() time.Duration { return s.duration("freshness", 0, true) })
+	optional(s, "notification_interval", &t.renotify, func() time.Duration { return s.duration("notification_interval", 0, true) })
+	optional(s, "attempts", &t.attempts, func() int { return s.whole("attempts", 1, 1, 1000) })
+	optional(s, "flap_detection", &t.flapDetection, func() bool { return s.flag("flap_detection", true) })
+	optional(s, "flap_low", &t.flapLow, func() float64 { return s.percent("flap_low", 0) })
+	optional(s, "flap_high", &t.flapHigh, func() float64 { return s.percent("flap_high", 0) })
+	s.flapOrder("flap_low", "flap_high", t.flapLow, t.flapHigh)
+	zone, hostCheck = s.zone(), s.check("host_check", object.Host)
+	s.done()
+	return t, zone, hostCheck
+}
+
+// sortedKeys returns the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

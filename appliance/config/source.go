@@ -1,0 +1,257 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+)
+
+// source is one operator's package while it is being read.
+type source struct {
+	files    []string
+	problems Problems
+	labels   map[string]Position // written-out path of a field to its first name
+	root     *node
+
+	refused                        Problems // by the schema
+	schemaDefaults, schemaSettings *node
+}
+
+// readSource reads a CUE file or the package in a directory and turns it into a
+// tree. Nothing of CUE outlives the call.
+func readSource(path string) *source {
+	src := &source{labels: map[string]Position{}}
+	if src.files = src.find(path); len(src.problems) > 0 {
+		return src
+	}
+	inst := build.NewContext().NewInstance("", nil)
+	pkg, first := "", ""
+	for _, name := range src.files {
+		f := src.parse(name)
+		if f == nil {
+			continue
+		}
+		own := f.PackageName()
+		if first != "" && own != pkg {
+			src.add(Position{File: name, Line: 1}, "", "package %s differs from package %s of %s; one folder is one package", quote(own), quote(pkg), first)
+			continue
+		}
+		pkg, first = own, name
+		src.index(nil, f.Decls)
+		if err := inst.AddSyntax(f); err != nil {
+			src.translate(err)
+		}
+	}
+	if len(src.problems) > 0 {
+		return src
+	}
+	src.evaluate(inst)
+	return src
+}
+
+func (src *source) add(pos Position, path, format string, args ...any) {
+	src.problems = append(src.problems, Problem{Position: pos, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// find lists the CUE files of a path.
+func (src *source) find(path string) []string {
+	info, err := os.Stat(path)
+	if err != nil {
+		src.add(Position{File: path}, "", "%s; write the path of a CUE file or of a folder with CUE files", plainError(err))
+		return nil
+	}
+	if !info.IsDir() {
+		return []string{path}
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		src.add(Position{File: path}, "", "%s; make the folder readable", plainError(err))
+		return nil
+	}
+	var files []string
+	for _, e := range entries {
+		name := e.Name()
+		if !e.IsDir() && strings.HasSuffix(name, ".cue") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_") {
+			files = append(files, filepath.Join(path, name))
+		}
+	}
+	if len(files) == 0 {
+		src.add(Position{File: path}, "", "no .cue file in this folder; write one")
+	}
+	sort.Strings(files)
+	return files
+}
+
+// parse reads one file, nil if it cannot be used.
+func (src *source) parse(name string) *ast.File {
+	content, err := os.ReadFile(name)
+	if err != nil {
+		src.add(Position{File: name}, "", "%s; make the file readable", plainError(err))
+		return nil
+	}
+	f, err := parser.ParseFile(name, content, parser.AllErrors)
+	if err != nil {
+		src.translate(err)
+		return nil
+	}
+	return f
+}
+
+// index remembers where the names of fields stand. A field that is written in
+// several places counts where it stands first.
+func (src *source) index(at *path, decls []ast.Decl) {
+	for _, decl := range decls {
+		f, ok := decl.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, err := ast.LabelName(f.Label)
+		if err != nil {
+			continue
+		}
+		here := at.field(name)
+		if _, known := src.labels[here.String()]; !known {
+			src.labels[here.String()] = position(f.Label.Pos())
+		}
+		src.indexValue(here, f.Value)
+	}
+}
+
+func (src *source) indexValue(at *path, value ast.Expr) {
+	switch v := value.(type) {
+	case *ast.StructLit:
+		src.index(at, v.Elts)
+	case *ast.ListLit:
+		for i, item := range v.Elts {
+			src.indexValue(at.at(i), item)
+		}
+	case *ast.BinaryExpr:
+		src.indexValue(at, v.X)
+		src.indexValue(at, v.Y)
+	}
+}
+
+// evaluate turns the package into a tree and reports what CUE cannot make sense of.
+func (src *source) evaluate(inst *build.Instance) {
+	if err := inst.Complete(); err != nil {
+		src.translate(err)
+	}
+	ctx := cuecontext.New()
+	value := ctx.BuildInstance(inst)
+	if _, err := value.Fields(cue.ErrorsAsValues(true)); err != nil {
+		src.translate(value.Err())
+		if len(src.problems) == 0 {
+			src.translate(err)
+		}
+		return
+	}
+	if err := value.Validate(cue.Concrete(false), cue.All()); err != nil {
+		src.translate(err)
+	}
+	src.root = src.tree(nil, value)
+	src.checkSchema(ctx, value)
+}
+
+// tree copies a value. What has no usable value is reported, if CUE has not
+// done so already, and becomes a bad node.
+func (src *source) tree(at *path, v cue.Value) *node {
+	if d, ok := v.Default(); ok {
+		v = d
+	}
+	n := &node{pos: position(v.Pos())}
+	switch v.Kind() {
+	case cue.NullKind:
+		n.kind = kindNull
+	case cue.BoolKind:
+		b, _ := v.Bool()
+		n.kind, n.text = kindBool, fmt.Sprint(b)
+	case cue.IntKind, cue.FloatKind, cue.NumberKind:
+		text, err := v.MarshalJSON()
+		if err == nil {
+			n.kind, n.text = kindNumber, string(text)
+		}
+	case cue.StringKind:
+		n.kind = kindText
+		n.text, _ = v.String()
+	case cue.BytesKind:
+		b, _ := v.Bytes()
+		n.kind, n.text = kindText, string(b)
+	case cue.ListKind:
+		n.kind = kindList
+		for it, _ := v.List(); it.Next(); {
+			n.items = append(n.items, src.tree(at.at(len(n.items)), it.Value()))
+		}
+	default:
+		src.openValue(at, v, n)
+	}
+	if n.kind == kindMap || v.Kind() == cue.StructKind {
+		src.structure(at, v, n)
+	}
+	return n
+}
+
+// openValue deals with a value that is not concrete: a struct in which
+// something else is wrong, or a value of which only the type is known.
+func (src *source) openValue(at *path, v cue.Value, n *node) {
+	if v.IncompleteKind() == cue.BottomKind {
+		it, err := v.Fields(cue.ErrorsAsValues(true))
+		if err == nil && it.Next() {
+			n.kind = kindMap
+			return
+		}
+		src.translate(v.Err())
+		return
+	}
+	if v.IncompleteKind() != cue.StructKind && v.Err() == nil {
+		src.add(n.pos, at.String(), "has no value yet, only a type; write a value")
+	}
+}
+
+func (src *source) structure(at *path, v cue.Value, n *node) {
+	n.kind = kindMap
+	it, err := v.Fields(cue.ErrorsAsValues(true))
+	if err != nil {
+		n.kind = kindBad
+		return
+	}
+	for it.Next() {
+		sel := it.Selector()
+		name := sel.String()
+		if sel.IsString() {
+			name = sel.Unquoted()
+		}
+		here := at.field(name)
+		child := src.tree(here, it.Value())
+		pos, ok := src.labels[here.String()]
+		if !ok {
+			pos = child.pos
+		}
+		n.fields = append(n.fields, field{name: name, pos: pos, node: child})
+	}
+}
+
+// position copies a place out of CUE.
+func position(p token.Pos) Position {
+	if !p.IsValid() {
+		return Position{}
+	}
+	at := p.Position()
+	return Position{File: at.Filename, Line: at.Line, Column: at.Column}
+}
+
+// translate adds every error of CUE in the operator's words.
+func (src *source) translate(err error) {
+	for _, e := range errors.Errors(err) {
+		src.translateOne(e)
+	}
+}
