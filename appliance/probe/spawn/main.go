@@ -27,7 +27,7 @@ func Main() bool {
 	runtime.LockOSThread()
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400)
-	syscall.CloseOnExec(sockFD)
+	closeOnExec()
 	watchSignals(os.Getppid())
 	if err := serve(sockFD, os.Environ(), os.Args[2], func(l *loop) { l.raw = true }); err != nil {
 		fmt.Fprintf(os.Stderr, "jaque spawner: %v\n", err)

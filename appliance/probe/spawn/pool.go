@@ -25,6 +25,8 @@ type Options struct {
 	Log *slog.Logger
 	// Died is called after a spawner process was lost; nil = nobody asks.
 	Died func()
+
+	grace time.Duration // see answerGrace; tests shorten it
 }
 
 // Pool starts programs and waits for them. Its methods may be called from any
@@ -57,6 +59,9 @@ func New(o Options) (*Pool, error) {
 	if o.Dir == "" {
 		o.Dir = "/"
 	}
+	if o.grace == 0 {
+		o.grace = answerGrace
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -67,6 +72,7 @@ func New(o Options) (*Pool, error) {
 		}
 		o.Exe = exe
 	}
+	closeOnExec()
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Pool{opts: o, stop: stop}
 	for range max(1, o.Processes) {
@@ -112,7 +118,7 @@ func (p *Pool) Run(ctx context.Context, req *Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	late := time.NewTimer(req.Timeout + answerGrace)
+	late := time.NewTimer(req.Timeout + p.opts.grace)
 	defer late.Stop()
 	done := ctx.Done()
 	for {
@@ -122,7 +128,7 @@ func (p *Pool) Run(ctx context.Context, req *Request) (Result, error) {
 		case <-done:
 			done = nil
 			m.send(func(b []byte) []byte { return appendSignal(b, frameKill, id) })
-			late.Reset(answerGrace)
+			late.Reset(p.opts.grace)
 		case <-late.C:
 			m.abandon()
 			<-c.done
