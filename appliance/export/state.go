@@ -17,13 +17,16 @@ import (
 // DefaultStateEvery is the pause between two writes of the folded state.
 const DefaultStateEvery = time.Minute
 
-// StateOptions are what State needs. All but Every and Registerer are required.
+// StateOptions are what State needs. Path, Encode and Logger are required.
 type StateOptions struct {
 	Path       string
 	Every      time.Duration // default DefaultStateEvery
 	Encode     func(io.Writer) error
-	Logger     *slog.Logger
-	Registerer prometheus.Registerer
+	// Usable tells that the state has caught up with the log; before that the
+	// file of an earlier run is left alone. nil = always.
+	Usable func() bool
+	Logger *slog.Logger
+	Registerer prometheus.Registerer // nil = metrics are kept but not shown
 }
 
 // State writes the folded state to a file on a timer and at exit. A reader of
@@ -40,6 +43,9 @@ func NewState(o StateOptions) *State {
 	if o.Every <= 0 {
 		o.Every = DefaultStateEvery
 	}
+	if o.Usable == nil {
+		o.Usable = func() bool { return true }
+	}
 	s := &State{opt: o,
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "jaque_snapshot_out_failures_total", Help: "Writes of the file of -snapshot-out that failed."}),
@@ -52,24 +58,48 @@ func NewState(o StateOptions) *State {
 	return s
 }
 
-// Run writes once at the start, then on the timer, and once more when ctx ends.
-// It fails only if the first write does, so that a wrong path is noticed at once;
-// later trouble is logged, counted and retried on the next turn.
+// firstLook is how often an unusable state is looked at again.
+const firstLook = time.Second
+
+// Run writes as soon as the state is usable, then on the timer, and once more
+// when ctx ends. It fails at once if the folder cannot be written, so that a
+// wrong path is noticed; later trouble is logged, counted and retried.
 func (s *State) Run(ctx context.Context, ready func()) error {
-	if err := s.write(); err != nil {
+	if err := s.tryFolder(); err != nil {
 		return fmt.Errorf("write the file of -snapshot-out: %w", err)
 	}
 	ready()
-	ticker := time.NewTicker(s.opt.Every)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			if !s.opt.Usable() {
+				return nil
+			}
 			return s.write()
-		case <-ticker.C:
+		case <-timer.C:
+			if !s.opt.Usable() {
+				timer.Reset(firstLook)
+				continue
+			}
 			s.report(s.write())
+			timer.Reset(s.opt.Every)
 		}
 	}
+}
+
+// tryFolder makes and removes a file beside the real one.
+func (s *State) tryFolder() error {
+	tmp, err := s.temporary()
+	if err != nil {
+		return err
+	}
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+}
+
+func (s *State) temporary() (*os.File, error) {
+	return os.CreateTemp(filepath.Dir(s.opt.Path), "."+filepath.Base(s.opt.Path)+".*")
 }
 
 // report logs a failure once, and its end.
@@ -93,7 +123,7 @@ func (s *State) write() (err error) {
 		}
 		s.last.SetToCurrentTime()
 	}()
-	tmp, err := os.CreateTemp(filepath.Dir(s.opt.Path), "."+filepath.Base(s.opt.Path)+".*")
+	tmp, err := s.temporary()
 	if err != nil {
 		return err
 	}

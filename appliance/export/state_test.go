@@ -110,3 +110,35 @@ func TestAWrongPathFailsTheStart(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+func TestTheFileOfAnEarlierRunStaysUntilTheStateIsUsable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fail, usable := false, false
+		path := filepath.Join(t.TempDir(), "state.json")
+		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run := func() (stop func() error) {
+			s := NewState(StateOptions{Path: path, Encode: numbered(&fail), Logger: quiet(), Usable: func() bool { return usable }})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- s.Run(ctx, func() {}) }()
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			return func() error { cancel(); return <-done }
+		}
+		if err := run()(); err != nil || content(t, path) != "old" {
+			t.Fatalf("stopped before it was usable: %v, %s", err, content(t, path))
+		}
+		stop := run()
+		usable = true
+		time.Sleep(2 * firstLook)
+		synctest.Wait()
+		if got := content(t, path); got != `{"n":1}` {
+			t.Fatalf("usable, but not written: %s", got)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
