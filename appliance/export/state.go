@@ -19,13 +19,13 @@ const DefaultStateEvery = time.Minute
 
 // StateOptions are what State needs. Path, Encode and Logger are required.
 type StateOptions struct {
-	Path       string
-	Every      time.Duration // default DefaultStateEvery
-	Encode     func(io.Writer) error
+	Path   string
+	Every  time.Duration // default DefaultStateEvery
+	Encode func(io.Writer) error
 	// Usable tells that the state has caught up with the log; before that the
 	// file of an earlier run is left alone. nil = always.
-	Usable func() bool
-	Logger *slog.Logger
+	Usable     func() bool
+	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil = metrics are kept but not shown
 }
 
