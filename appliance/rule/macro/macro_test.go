@@ -53,14 +53,14 @@ func shop() *macro.Source {
 			}
 			return nil
 		},
-		HostGroup:    func(name string) *macro.Group { return groups[name] },
+		HostGroup: func(name string) *macro.Group { return groups[name] },
 		ServiceGroup: func(name string) *macro.Group {
 			if name != "sg" {
 				return nil
 			}
 			return &macro.Group{Name: "sg", Members: []*object.Object{http, ssh}}
 		},
-		Contact:      ops,
+		Contact: ops,
 		FindContact: func(name string) *macro.Contact {
 			if name == "ops" {
 				return ops

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/macro"
 	"jaque.sh/jaque/appliance/rule/objectfile"
 )
 
@@ -83,10 +84,12 @@ func (b *builder) check(o *objectfile.Object) object.Check {
 		b.problems.Add(o.Pos, "service %q has no check_command; give it one", o.Name)
 		return object.Check{Kind: object.CheckPassive}
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(d.Value, "!"), "!")
-	line, ok := b.commands[name]
-	if !ok {
-		b.problems.Add(d.Pos, "the command %q of %s %q is not defined; define it or name another", name, o.Type, o.Name)
+	line, err := macro.CheckCommand(strings.TrimPrefix(d.Value, "!"), func(name string) (string, bool) {
+		line, ok := b.commands[name]
+		return line, ok
+	})
+	if err != nil {
+		b.problems.Add(d.Pos, "%s %q: %v", o.Type, o.Name, err)
 	}
 	return object.Check{Kind: object.CheckPlugin, Shell: line}
 }
