@@ -105,7 +105,7 @@ func groupEnds(t *testing.T, printed []byte) {
 		if time.Now().After(end) {
 			t.Fatalf("%d processes of group %d are still running", inGroup(t, pgid), pgid)
 		}
-		syscall.Sync()
+		<-time.After(2 * time.Millisecond)
 	}
 }
 
@@ -272,7 +272,8 @@ func TestCloseKillsWhatRuns(t *testing.T) {
 
 func waitFile(t *testing.T, name string) []byte {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); syscall.Sync() {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
+		<-time.After(2 * time.Millisecond)
 		if b, err := os.ReadFile(name); err == nil {
 			return b
 		}
@@ -312,7 +313,7 @@ func TestADeadSpawnerIsReplacedAndItsChecksFail(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("no new spawner: %v", err)
 		}
-		syscall.Sync()
+		<-time.After(2 * time.Millisecond)
 	}
 	p.Close()
 	if died.Load() != 1 || !strings.Contains(log.String(), "spawner process lost") {
