@@ -75,7 +75,7 @@ func TestDecideRefuses(t *testing.T) {
 			func(_ *fold.Env, s *fold.State) { s.Measure.Epoch = 3 }, result(0), fold.Behind, "epoch 1 is older than 3",
 		},
 		{"a sample of a service", service, nil, fold.SampleHost{}, fold.BadCommand, "only hosts"},
-		{"a switch that does not exist", service, nil, fold.Switch{What: 1 << 9}, fold.BadCommand, "active_checks, passive_checks"},
+		{"a switch that does not exist", service, nil, fold.Switch{What: 1 << 9}, fold.BadCommand, "active_checks,passive_checks,notifications"},
 		{"no command at all", service, nil, nil, fold.BadCommand, "unknown to this build"},
 	}
 	for _, tt := range tests {
@@ -393,6 +393,20 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
+func TestSwitchingActiveChecksChangesThePlan(t *testing.T) {
+	env, s := probed()
+	must(t, env, s, result(object.OK), started)
+	planned := s.Measure.NextCheck
+	must(t, env, s, fold.Switch{What: object.SwitchActive}, started)
+	if s.Measure.NextCheck != 0 {
+		t.Errorf("off, and yet planned for %d", s.Measure.NextCheck)
+	}
+	must(t, env, s, fold.Switch{What: object.SwitchActive, On: true}, started)
+	if s.Measure.NextCheck != planned || planned == 0 {
+		t.Errorf("on again, planned for %d, want %d", s.Measure.NextCheck, planned)
+	}
+}
+
 func TestStatesThatAreIgnoredStayOutOfTheHistory(t *testing.T) {
 	env, s := probed()
 	env.Object.Rule.Attempts, env.Object.Rule.FlapIgnore = 1, 1<<object.Warning
@@ -454,6 +468,13 @@ func TestAHostIsSampledOnceInTheMeanIntervalOfItsServices(t *testing.T) {
 	}
 	if d.Log.Kind != event.FlappingStopped {
 		t.Errorf("and ends it: %s", event.AppendJSON(nil, &d.Log))
+	}
+}
+
+// A hundred thousand of them are held in memory.
+func TestAStateIsSmall(t *testing.T) {
+	if size := reflect.TypeFor[fold.State]().Size(); size > 512 {
+		t.Errorf("a state takes %d bytes beside its texts, at most 512 are planned for", size)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// switchNames are the names in events; bit n is object.Switches(1<<n).
+// switchNames are the names in events; bit n is object.Switches(1<<n). The
+// table is constant.
 var switchNames = [...]string{"active_checks", "passive_checks", "notifications", "flap_detection", "event_handler"}
 
 const allSwitches = object.Switches(1<<len(switchNames) - 1)
@@ -36,7 +37,7 @@ func Enabled(o *object.Object, st *event.Status, w object.Switches) bool {
 // setSwitches changes the object's switches; what is already so changes nothing.
 func (d *decider) setSwitches(c Switch) (Decision, error) {
 	if c.What == 0 || c.What&^allSwitches != 0 {
-		return Decision{}, refuse(d.env, BadCommand, "no switches %#x; use a set of %s", uint16(c.What), strings.Join(switchNames[:], ", "))
+		return Decision{}, refuse(d.env, BadCommand, "no switches %#x; use a set of %s", uint16(c.What), namesOf(allSwitches))
 	}
 	config := configured(d.env.Object)
 	d.next.Off &^= c.What
@@ -54,8 +55,14 @@ func (d *decider) setSwitches(c Switch) (Decision, error) {
 	if c.What.Has(object.SwitchFlapDetection) {
 		d.flap(d.old.Measure.Ring)
 	}
+	m := d.sameMeasure()
+	if c.What.Has(object.SwitchActive) {
+		// The plan changes with it, which needs a number of its own.
+		m = d.nextMeasure()
+		m.NextCheck = nextActive(d.env, &d.next, m.LastCheck)
+	}
 	var out Decision
-	d.log(&out, event.SettingChanged, d.sameMeasure())
+	d.log(&out, event.SettingChanged, m)
 	out.Log.Author = c.Author
 	out.Log.Facts = map[string]string{"switch": namesOf(c.What), "to": to}
 	return out, nil
