@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// packageComments complains unless exactly one file of a package, doc.go (or
-// main.go of a command), says what the package is for.
+// packageComments complains unless exactly one file of a package says what the
+// package is for: doc.go, main.go of a command, or its only file.
 func packageComments(name string, files []file) []string {
 	var out []string
 	where := ""
@@ -20,7 +20,7 @@ func packageComments(name string, files []file) []string {
 		switch {
 		case where != "":
 			out = append(out, f.name+": a second package comment beside "+where+"; keep the one in doc.go")
-		case base != "doc.go" && (name != "main" || base != "main.go"):
+		case base != "doc.go" && (name != "main" || base != "main.go") && len(files) > 1:
 			out = append(out, f.name+": the package comment belongs in doc.go")
 		case name != "main" && !strings.HasPrefix(f.ast.Doc.Text(), "Package "+name+" "):
 			out = append(out, f.name+": the package comment starts with \"Package "+name+" \" and says its purpose in one sentence")
@@ -135,7 +135,8 @@ func TestPackageCommentRule(t *testing.T) {
 		{"a command may say it in main.go", map[string]string{"main.go": "// Jaque watches.\npackage main"}, ""},
 		{"none is too few", map[string]string{"x.go": "package x"}, "has no comment"},
 		{"two are too many", map[string]string{"doc.go": "// Package x a.\npackage x", "x.go": "// Package x b.\npackage x"}, "second package comment"},
-		{"elsewhere it is not found", map[string]string{"x.go": "// Package x counts.\npackage x"}, "belongs in doc.go"},
+		{"elsewhere it is not found", map[string]string{"x.go": "// Package x counts.\npackage x", "main.go": "package x"}, "belongs in doc.go"},
+		{"a package of one file may say it there", map[string]string{"x.go": "// Package x holds a file.\npackage x"}, ""},
 		{"it names the package", map[string]string{"doc.go": "// This counts.\npackage x"}, "starts with"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

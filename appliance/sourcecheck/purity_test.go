@@ -90,8 +90,8 @@ func impurities(f file) []string {
 	return out
 }
 
-// mutables lists package variables of the files of one package that change, or
-// that do not promise to stay as they are.
+// mutables lists package variables of the files of one package that change, and
+// exported ones that do not promise to stay as they are.
 func mutables(files []file) []string {
 	if len(files) == 0 {
 		return nil
@@ -131,19 +131,21 @@ func mutables(files []file) []string {
 	return out
 }
 
-// undeclared complains about variables that are neither error sentinels nor
-// compiled patterns nor tables whose comment promises that they never change.
+// undeclared complains about variables that other packages could change: exported
+// ones that are neither error sentinels nor compiled patterns nor tables whose
+// comment promises that they never change. That an unexported one never changes
+// is seen from the package itself.
 func undeclared(f file, g *ast.GenDecl, s *ast.ValueSpec) []string {
 	text := g.Doc.Text() + s.Doc.Text() + s.Comment.Text()
 	var out []string
 	for i, name := range s.Names {
-		if name.Name == "_" || saysConstant.MatchString(text) {
+		if !name.IsExported() || saysConstant.MatchString(text) {
 			continue
 		}
 		if i < len(s.Values) && fixedCall(s.Values[i]) {
 			continue
 		}
-		out = append(out, f.at(name)+": package variable "+name.Name+": make it a constant or an argument, or say in its comment that it is constant")
+		out = append(out, f.at(name)+": exported package variable "+name.Name+": make it a function or a constant, or say in its comment that it is constant")
 	}
 	return out
 }
@@ -249,7 +251,9 @@ func TestPurityRule(t *testing.T) {
 		{"an error sentinel is fine", `import "errors"; var ErrGone = errors.New("gone")`, ""},
 		{"a promised table is fine", "// names is constant.\nvar names = map[string]int{\"a\": 1}", ""},
 		{"a compile-time assertion is fine", `var _ = T(1); type T int`, ""},
-		{"a silent table is not", `var names = map[string]int{"a": 1}`, "variable names"},
+		{"an unexported table that nobody changes is fine", `var names = map[string]int{"a": 1}`, ""},
+		{"a silent exported table is not", `var Names = map[string]int{"a": 1}`, "variable Names"},
+		{"a promised exported table is fine", "// Names is constant.\nvar Names = map[string]int{\"a\": 1}", ""},
 		{"a counter is not", "// n is constant, it says.\nvar n int\nfunc f() { n++ }", "n is changed"},
 		{"a filled table is not", "// m is constant, it says.\nvar m = map[int]int{}\nfunc f() { m[1] = 2 }", "m is changed"},
 		{"a lent variable is not", "// n is constant, it says.\nvar n int\nfunc f() *int { return &n }", "n is changed"},
