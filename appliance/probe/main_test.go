@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if SpawnerMain() {
+	if SpawnerMain() || benchServer() {
 		return
 	}
 	os.Exit(m.Run())
