@@ -91,6 +91,7 @@ func TestInheritance(t *testing.T) {
 		{"a plus is nothing special elsewhere", inherit("use a; notes +x", "a: notes n"), `notes="+x"`},
 		{"variables one by one", inherit("use a; _A own", "a: _a t; _b t"), `_A="own" _B="t"`},
 		{"an empty variable hides the template's", inherit("use a; _A", "a: _A t"), `_A=""`},
+		{"templates that use each other", inherit("use a", "a: use b; notes a", "b: use a,b; alias b"), `notes="a" alias="b"`},
 		{"option sets are not merged", inherit("use a; notification_options d", "a: notification_options u,r"), `notification_options="d"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -157,7 +158,6 @@ a.cfg:23: the definition of a host never ends; write a line with nothing but } a
 a.cfg:6: invalid host object directive "adress"; did you mean "address"?
 a.cfg:13: the host template "loop" is already defined at a.cfg:8; rename one of them
 a.cfg:7: template "missing" of this host could not be found; define it with: name missing
-a.cfg:10: template "loop" uses itself; remove it from this line
 a.cfg:16: this host has no name; give it a host_name
 a.cfg:19: service "lonely" has no hosts; give it a host_name or a hostgroup_name`
 	if got := problems.Error(); got != want {

@@ -161,11 +161,12 @@ func (r *resolver) inherit(e *entry, name string) {
 		r.problems.Add(e.use.Pos, "template %q of this %s could not be found; define it with: name %s", name, e.block.Type, name)
 		return
 	}
-	if from.state == running {
-		r.problems.Add(e.use.Pos, "template %q uses itself; remove it from this line", name)
+	// A template that is being resolved uses itself. Nagios lets that pass, so
+	// what it has by now is what there is to inherit.
+	r.resolve(from)
+	if from == e {
 		return
 	}
-	r.resolve(from)
 	own := len(e.own)
 	for _, d := range from.own {
 		i := e.find(d, own)

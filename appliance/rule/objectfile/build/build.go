@@ -2,6 +2,7 @@ package build
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -67,6 +68,7 @@ func (b *builder) host(o *objectfile.Object) {
 		b.problems.Add(o.Pos, "host %q is already defined at %s; rename one of them", o.Name, other.Pos)
 		return
 	}
+	b.legal(o)
 	h := &object.Object{
 		ID: object.HostID(o.Name), Name: o.Name, Alias: o.Text("alias", ""),
 		Address: o.Text("address", o.Name), Vars: o.Vars(),
@@ -75,6 +77,15 @@ func (b *builder) host(o *objectfile.Object) {
 	b.source[o.Name] = o
 	b.hosts[o.Name] = h
 	b.order = append(b.order, h)
+}
+
+// legal reports characters of a name that the main file forbids.
+func (b *builder) legal(o *objectfile.Object) {
+	illegal := b.main.Text("illegal_object_name_chars", "")
+	if i := strings.IndexAny(o.Name, illegal); i >= 0 {
+		b.problems.Add(o.Pos, "the name of %s %q has the illegal character %q; leave it out, or change illegal_object_name_chars",
+			o.Type, o.Name, o.Name[i])
+	}
 }
 
 // link resolves what hosts say about other hosts and groups.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 
@@ -71,14 +72,47 @@ func (b *builder) hostList(o *objectfile.Object, directive string) map[string]bo
 				list[host] = true
 			}
 		case strings.HasPrefix(name, "!"):
+		case b.isPattern(name):
+			b.matching(o, directive, name, list)
 		case b.hosts[name] == nil:
-			b.problems.Add(o.At(directive), "could not find any host matching %q; define it or remove it from this line", name)
+			b.noHost(o, directive, name)
 		default:
 			list[name] = true
 		}
 	}
 	b.strike(o, directive, list)
 	return list
+}
+
+func (b *builder) noHost(o *objectfile.Object, directive, name string) {
+	b.problems.Add(o.At(directive), "could not find any host matching %q; define it or remove it from this line", name)
+}
+
+// isPattern tells whether a name in a list is a regular expression by the
+// main file's settings.
+func (b *builder) isPattern(name string) bool {
+	if b.main.Bool("use_true_regexp_matching", false) {
+		return true
+	}
+	return b.main.Bool("use_regexp_matching", false) && (strings.ContainsAny(name, "*?+") || strings.Contains(name, `\.`))
+}
+
+// matching adds the hosts in whose names a regular expression is found.
+func (b *builder) matching(o *objectfile.Object, directive, pattern string, list map[string]bool) {
+	re, err := regexp.CompilePOSIX(pattern)
+	if err != nil {
+		b.problems.Add(o.At(directive), "%q is no regular expression: %v; correct it or write names", pattern, err)
+		return
+	}
+	found := false
+	for host := range b.hosts {
+		if re.MatchString(host) {
+			list[host], found = true, true
+		}
+	}
+	if !found {
+		b.noHost(o, directive, pattern)
+	}
 }
 
 // strike removes the hosts that a directive lists with "!".

@@ -19,6 +19,7 @@ type service struct {
 // service makes one service for each host of a definition. Of two definitions
 // for the same host the later counts.
 func (b *builder) service(o *objectfile.Object) {
+	b.legal(o)
 	hosts := b.serviceHosts(o)
 	names := make([]string, 0, len(hosts))
 	for host := range hosts {
