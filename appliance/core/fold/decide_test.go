@@ -488,15 +488,3 @@ func TestSteady(t *testing.T) {
 		t.Error("a problem that is not in the history is steady")
 	}
 }
-
-func TestPercentOfNamedHistories(t *testing.T) {
-	all := uint64(0)
-	for i := range 21 {
-		all = all<<2 | uint64(i%2)
-	}
-	for ring, want := range map[uint64]float64{0: 0, all: 100, 1: 6.25, 1 << 40: 3.75} {
-		if got := fold.Percent(ring); got != want {
-			t.Errorf("history %#x is %v percent, want %v", ring, got, want)
-		}
-	}
-}
