@@ -112,9 +112,23 @@ func (l *loader) hostObject(h *host) *object.Object {
 	if c == nil {
 		c = &noCheck
 	}
-	o.Rule = l.share(l.base.over(h.timing).rule("hosts", c, nil))
+	o.Rule = l.hostRule(h, c)
 	l.note(o, c)
 	return o
+}
+
+// hostRule returns the rule of a host. Most hosts say nothing of their own, and
+// then the check alone decides.
+func (l *loader) hostRule(h *host, c *check) *object.Rule {
+	plain := h.timing == timing{}
+	if known := l.plain[c]; plain && known != nil {
+		return known
+	}
+	r := l.share(l.base.over(h.timing).rule("hosts", c, nil))
+	if plain {
+		l.plain[c] = r
+	}
+	return r
 }
 
 // note remembers an object whose check refers to others.

@@ -88,6 +88,7 @@ type loader struct {
 
 	spare  []object.Object // allocated in one piece, not used yet
 	shared map[digest]*object.Rule
+	plain  map[*check]*object.Rule // of hosts without timing of their own
 	built  []built
 	clash  map[[2]string]bool
 	hints  int // suggestions looked for in large sets
@@ -96,7 +97,7 @@ type loader struct {
 func newLoader(src *source, dir string, opts Options) *loader {
 	l := &loader{
 		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
-		shared: map[digest]*object.Rule{}, clash: map[[2]string]bool{},
+		shared: map[digest]*object.Rule{}, plain: map[*check]*object.Rule{}, clash: map[[2]string]bool{},
 		out: &Config{
 			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
 			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},

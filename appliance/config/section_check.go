@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/threshold"
 )
 
 // check is one declared check with the place it was declared at.
@@ -235,10 +236,10 @@ func (s *section) limits(name string) string {
 	if n == nil {
 		return ""
 	}
-	if n.kind == kindNumber {
-		return s.d.strings.get(n.text)
+	v, ok := s.d.strings.get(n.text), n.kind == kindNumber
+	if !ok {
+		v, ok = s.d.text(s.at.field(name), n)
 	}
-	v, ok := s.d.text(s.at.field(name), n)
 	if !ok {
 		return ""
 	}
@@ -251,36 +252,17 @@ func (s *section) limits(name string) string {
 
 // badRange says what is wrong with a Nagios threshold range, "" if nothing is.
 func badRange(text string) string {
-	low, high, both := strings.Cut(strings.TrimPrefix(text, "@"), ":")
-	if !both {
-		low, high = "0", low
+	if _, err := threshold.Parse(text); err == nil {
+		return ""
 	}
-	if low == "" {
-		low = "0"
+	at, rest := "", text
+	if r, ok := strings.CutPrefix(text, "@"); ok {
+		at, rest = "@", r
 	}
-	from, to, ok := 0.0, 0.0, true
-	if low != "~" {
-		var err error
-		from, err = strconv.ParseFloat(low, 64)
-		ok = err == nil
+	if low, high, both := strings.Cut(rest, ":"); both {
+		if _, err := threshold.Parse(at + high + ":" + low); err == nil && low != "" && high != "" {
+			return fmt.Sprintf("%s starts above its end; write %s", quote(text), quote(at+high+":"+low))
+		}
 	}
-	if high != "" {
-		var err error
-		to, err = strconv.ParseFloat(high, 64)
-		ok = ok && err == nil
-	}
-	if !ok || high == "" && !both {
-		return fmt.Sprintf(`%s is not a range; write "10", "10:", "~:10", "10:20" or "@10:20"`, quote(text))
-	}
-	if low != "~" && high != "" && from > to {
-		return fmt.Sprintf(`%s starts above its end; write "%s%s:%s"`, quote(text), atSign(text), high, low)
-	}
-	return ""
-}
-
-func atSign(text string) string {
-	if strings.HasPrefix(text, "@") {
-		return "@"
-	}
-	return ""
+	return fmt.Sprintf(`%s is not a range; write "10", "10:", "~:10", "10:20" or "@10:20"`, quote(text))
 }

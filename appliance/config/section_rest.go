@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/filter"
 )
 
 // targets are the kinds of sink.
@@ -193,6 +194,9 @@ func (d *decoder) view(at *path, f field) View {
 	d.name(at, f.pos, f.name)
 	v := View{Name: d.strings.get(f.name), Title: s.prose("title"), Filter: s.text("filter")}
 	s.need("filter", `"label.role=web"`)
+	if _, err := filter.Parse(v.Filter); v.Filter != "" && err != nil {
+		d.bad(at.field("filter"), s.n.get("filter").pos, "%s", err)
+	}
 	s.done()
 	return v
 }

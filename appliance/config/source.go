@@ -141,8 +141,15 @@ func (src *source) indexValue(at *path, value ast.Expr) {
 	}
 }
 
-// evaluate turns the package into a tree and reports what CUE cannot make sense of.
+// evaluate turns the package into a tree and reports what CUE cannot make sense
+// of. A panic in CUE becomes a problem: a reload must never end the process.
 func (src *source) evaluate(inst *build.Instance) {
+	defer func() {
+		if p := recover(); p != nil {
+			src.root = nil
+			src.add(Position{File: src.files[0]}, "", "CUE cannot evaluate this package (%v); take out what was added last", p)
+		}
+	}()
 	if err := inst.Complete(); err != nil {
 		src.translate(err)
 	}
