@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +25,7 @@ const illegal = "`~$&|'\"<>"
 type step struct {
 	At                          int64
 	Host, Service, Output, Kind string
+	Cmd                         string // an external command instead of a result
 	RC                          int
 }
 
@@ -138,11 +141,13 @@ func newWorld(t *testing.T, config, main, resource string) *world {
 		w.states[o.ID] = &s
 		w.source[o.ID] = w.definition(o)
 	}
+	w.joinServiceGroups()
 	w.src = macro.Source{
 		Find: set.Get, State: func(id object.ID) *fold.State { return w.states[id] },
 		HostGroup: w.hostGroup, FindContact: w.contact, ContactGroup: w.contactGroup,
-		User:    func(n int) string { return users[n] },
-		Command: func(o *object.Object) string { return w.source[o.ID].Text("check_command", "") },
+		User:         func(n int) string { return users[n] },
+		ServiceGroup: w.serviceGroup,
+		Declared:     func(o *object.Object, directive string) string { return w.source[o.ID].Text(directive, "") },
 	}
 	return w
 }
@@ -153,7 +158,8 @@ func (w *world) definition(o *object.Object) *objectfile.Object {
 		if o.Kind() == object.Host && d.Type == "host" && d.Name == o.Name {
 			return d
 		}
-		if o.Kind() == object.Service && d.Type == "service" && d.Name == o.Name && strings.Contains(d.Text("host_name", ""), o.Host.Name) {
+		if o.Kind() == object.Service && d.Type == "service" && d.Name == o.Name &&
+			(d.Find("hostgroup_name") != nil || slices.Contains(d.Names("host_name"), o.Host.Name) || d.Text("host_name", "") == "*") {
 			return d
 		}
 	}
@@ -186,6 +192,48 @@ func (w *world) hostGroup(name string) *macro.Group {
 	return &macro.Group{
 		Name: name, Alias: d.Text("alias", ""), Notes: d.Text("notes", ""), NotesURL: d.Text("notes_url", ""),
 		Action: d.Text("action_url", ""), Members: w.set.Groups[name],
+	}
+}
+
+func (w *world) serviceGroup(name string) *macro.Group {
+	d := w.named("servicegroup", name)
+	if d == nil {
+		return nil
+	}
+	g := &macro.Group{
+		Name: name, Alias: d.Text("alias", ""), Notes: d.Text("notes", ""), NotesURL: d.Text("notes_url", ""), Action: d.Text("action_url", ""),
+	}
+	for _, o := range w.set.Objects {
+		if o.Kind() == object.Service && slices.Contains(o.Groups, name) {
+			g.Members = append(g.Members, o)
+		}
+	}
+	return g
+}
+
+// joinServiceGroups tells services the groups that list them or that they list.
+func (w *world) joinServiceGroups() {
+	join := func(o *object.Object, name string) {
+		if o != nil && !slices.Contains(o.Groups, name) {
+			o.Groups = append(o.Groups, name)
+			sort.Strings(o.Groups)
+		}
+	}
+	for _, d := range w.objects {
+		if d.Type != "servicegroup" {
+			continue
+		}
+		members := d.Names("members")
+		for i := 0; i+1 < len(members); i += 2 {
+			join(w.set.Get(object.ServiceID(members[i], members[i+1])), d.Name)
+		}
+	}
+	for _, o := range w.set.Objects {
+		if o.Kind() == object.Service {
+			for _, name := range w.source[o.ID].Names("servicegroups") {
+				join(o, name)
+			}
+		}
 	}
 }
 
@@ -230,6 +278,9 @@ func (w *world) play(c testCase) *macro.Source {
 	src.Now = object.Time(c.Input.Start) * 1000
 	for _, s := range c.Input.Steps {
 		src.Now = object.Time(c.Input.Start+s.At) * 1000
+		if s.Cmd != "" {
+			s = submitted(s)
+		}
 		w.check(s, src.Now)
 	}
 	id := object.HostID(c.Input.Host)
@@ -243,6 +294,27 @@ func (w *world) play(c testCase) *macro.Source {
 	return &src
 }
 
+// submitted turns a command that submits a result into the step it means; any
+// other becomes a step about nothing.
+func submitted(s step) step {
+	name, rest, _ := strings.Cut(s.Cmd, ";")
+	parts := strings.SplitN(rest, ";", 4)
+	out := step{At: s.At, Kind: "passive"}
+	switch {
+	case name == "PROCESS_SERVICE_CHECK_RESULT" && len(parts) == 4:
+		out.Service = parts[0] + "/" + parts[1]
+		parts = parts[2:]
+	case name == "PROCESS_HOST_CHECK_RESULT" && len(parts) >= 3:
+		out.Host = parts[0]
+		parts = []string{parts[1], strings.Join(parts[2:], ";")}
+	default:
+		return out
+	}
+	out.RC, _ = strconv.Atoi(parts[0])
+	out.Output = output.Unescape(parts[1])
+	return out
+}
+
 func (w *world) check(s step, now object.Time) {
 	w.t.Helper()
 	id := object.HostID(s.Host)
@@ -250,6 +322,9 @@ func (w *world) check(s step, now object.Time) {
 		id = object.ID(strings.Replace(s.Service, "/", "!", 1))
 	}
 	o := w.set.Get(id)
+	if o == nil {
+		return
+	}
 	res := output.Judge(&output.Run{Kind: o.Kind(), ID: id, Stdout: []byte(s.Output), Exit: s.RC})
 	if s.Kind == "passive" {
 		var err error

@@ -34,7 +34,7 @@ func makeObjectFields() map[string]field {
 }
 
 var bothKinds = map[string]getter{
-	"%DISPLAYNAME": func(_ *expander, o *object.Object) string { return displayName(o) },
+	"%DISPLAYNAME": func(e *expander, o *object.Object) string { return e.displayName(o) },
 	"%STATE":       func(e *expander, o *object.Object) string { return e.src.state(o).Status.State.Name(o.Kind()) },
 	"%STATEID":     func(e *expander, o *object.Object) string { return integer(e.src.state(o).Status.State) },
 	"LAST%STATE":   func(e *expander, o *object.Object) string { return lastState(e.src.state(o)).Name(o.Kind()) },
@@ -58,26 +58,21 @@ var bothKinds = map[string]getter{
 	"LAST%CHECK":       func(e *expander, o *object.Object) string { return epoch(e.src.state(o).Measure.LastCheck) },
 	"LAST%STATECHANGE": func(e *expander, o *object.Object) string { return epoch(e.src.state(o).Status.LastChange) },
 
-	"%OUTPUT":     func(e *expander, o *object.Object) string { return e.src.state(o).Measure.Output },
-	"LONG%OUTPUT": func(e *expander, o *object.Object) string { return escapeLines(e.src.state(o).Measure.Long) },
-	"%PERFDATA":   func(e *expander, o *object.Object) string { return e.src.state(o).Measure.Perfdata },
-	"%CHECKTYPE":  func(e *expander, o *object.Object) string { return checkType(e.src.state(o)) },
-	"%CHECKCOMMAND": func(e *expander, o *object.Object) string {
-		if e.src.Command == nil {
-			return ""
-		}
-		return e.src.Command(o)
-	},
-	"%CHECKSOURCE": func(*expander, *object.Object) string { return "" },
+	"%OUTPUT":       func(e *expander, o *object.Object) string { return e.src.state(o).Measure.Output },
+	"LONG%OUTPUT":   func(e *expander, o *object.Object) string { return escapeLines(e.src.state(o).Measure.Long) },
+	"%PERFDATA":     func(e *expander, o *object.Object) string { return e.src.state(o).Measure.Perfdata },
+	"%CHECKTYPE":    func(e *expander, o *object.Object) string { return checkType(e.src.state(o)) },
+	"%CHECKCOMMAND": func(e *expander, o *object.Object) string { return e.src.declared(o, "check_command") },
+	"%CHECKSOURCE":  func(*expander, *object.Object) string { return "" },
 
 	"%NOTES":     func(e *expander, o *object.Object) string { return e.nest(e, o.Rule.Notes, false) },
 	"%NOTESURL":  func(e *expander, o *object.Object) string { return e.nest(e, o.Rule.NotesURL, true) },
 	"%ACTIONURL": func(e *expander, o *object.Object) string { return e.nest(e, o.Rule.ActionURL, true) },
 	"%INFOURL":   func(*expander, *object.Object) string { return "" },
 
-	"%IMPORTANCE":          func(*expander, *object.Object) string { return "0" },
-	"%NOTIFICATIONENABLED": func(e *expander, o *object.Object) string { return notifies(e.src.state(o)) },
-	"%NOTIFICATIONPERIOD":  func(*expander, *object.Object) string { return "" },
+	"%IMPORTANCE":          func(e *expander, o *object.Object) string { return integer(e.importance(o)) },
+	"%NOTIFICATIONENABLED": func(e *expander, o *object.Object) string { return e.notifies(o) },
+	"%NOTIFICATIONPERIOD":  func(e *expander, o *object.Object) string { return e.src.declared(o, "notification_period") },
 	"%NOTIFICATIONNUMBER": func(e *expander, o *object.Object) string {
 		return integer(e.src.state(o).Status.NotificationNumber)
 	},
@@ -86,19 +81,19 @@ var bothKinds = map[string]getter{
 	},
 	"%ACKAUTHOR":      func(e *expander, o *object.Object) string { return ackAuthor(e.src.state(o)) },
 	"%ACKAUTHORNAME":  func(e *expander, o *object.Object) string { return ackAuthor(e.src.state(o)) },
-	"%ACKAUTHORALIAS": func(e *expander, o *object.Object) string { return e.alias(ackAuthor(e.src.state(o))) },
+	"%ACKAUTHORALIAS": func(e *expander, o *object.Object) string { return e.contactAlias(ackAuthor(e.src.state(o))) },
 	"%ACKCOMMENT":     func(e *expander, o *object.Object) string { return ackText(e.src.state(o)) },
 	"%GROUPNAMES":     func(_ *expander, o *object.Object) string { return strings.Join(o.Groups, ",") },
 }
 
 var hostOnly = map[string]getter{
 	"HOSTNAME":                  func(_ *expander, o *object.Object) string { return o.Name },
-	"HOSTALIAS":                 func(_ *expander, o *object.Object) string { return displayName(o) },
+	"HOSTALIAS":                 func(_ *expander, o *object.Object) string { return alias(o) },
 	"HOSTADDRESS":               func(_ *expander, o *object.Object) string { return address(o) },
 	"LASTHOSTUP":                lastIn(object.Up),
 	"LASTHOSTDOWN":              lastIn(object.Down),
 	"LASTHOSTUNREACHABLE":       lastIn(object.Unreachable),
-	"HOSTANDSERVICESIMPORTANCE": func(*expander, *object.Object) string { return "0" },
+	"HOSTANDSERVICESIMPORTANCE": func(e *expander, o *object.Object) string { return integer(e.importance(o, o.Services...)) },
 	"TOTALHOSTSERVICES":         func(_ *expander, o *object.Object) string { return integer(len(o.Services)) },
 	"TOTALHOSTSERVICESOK":       servicesIn(object.OK),
 	"TOTALHOSTSERVICESWARNING":  servicesIn(object.Warning),

@@ -71,7 +71,12 @@ func shop() *macro.Source {
 			return &macro.ContactGroup{Name: "team", Members: []string{"ops", "gone", "ops"}}
 		},
 		User: func(n int) string { return map[int]string{1: "/lib", 256: "last"}[n] }, Args: []string{"one", "$HOSTNAME$"},
-		Static: map[string]string{"NOTIFICATIONTYPE": "PROBLEM"}, Command: func(o *object.Object) string { return "check_" + o.Name },
+		Static: map[string]string{"NOTIFICATIONTYPE": "PROBLEM"}, Declared: func(o *object.Object, directive string) string {
+			return map[string]string{
+				"http check_command": "check_http!x", "http importance": "5", "web importance": "7", "ssh notifications_enabled": "0",
+				"http display_name": "The shop", "web notification_period": "24x7",
+			}[o.Name+" "+directive]
+		},
 		Now: 1_000_000 + 1000*(86400+3600+60+1), Started: 500_000,
 	}
 }
@@ -80,7 +85,7 @@ func TestExpand(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"no macro", "no macro"},
 		{"$HOSTNAME$/$SERVICEDESC$ at $HOSTADDRESS$", "web/http at 192.0.2.1"},
-		{"$HOSTALIAS$ $HOSTDISPLAYNAME$ $SERVICEDISPLAYNAME$", "Web & Co Web & Co http"},
+		{"$HOSTALIAS$ $HOSTDISPLAYNAME$ $SERVICEDISPLAYNAME$", "Web & Co web The shop"},
 		{"$SERVICESTATE$ $SERVICESTATEID$ $SERVICESTATETYPE$ $SERVICEATTEMPT$/$MAXSERVICEATTEMPTS$", "CRITICAL 2 SOFT 2/4"},
 		{"$LASTSERVICESTATE$ $LASTSERVICESTATEID$ $LASTHOSTSTATE$", "WARNING 1 UP"},
 		{"$SERVICELATENCY$ $SERVICEEXECUTIONTIME$ $SERVICEPERCENTCHANGE$ $SERVICEDOWNTIME$", "0.002 2.346 6.25 1"},
@@ -90,7 +95,8 @@ func TestExpand(t *testing.T) {
 		{"[$SERVICEOUTPUT$] [$LONGSERVICEOUTPUT$] [$SERVICEPERFDATA$] $SERVICECHECKTYPE$", `[it's down] [a\\b\nc` + "\t" + `d] ['x'=1] PASSIVE`},
 		{"$SERVICEACKAUTHOR$ $SERVICEACKAUTHORALIAS$: $SERVICEACKCOMMENT$", "ops Operators: I'm on it"},
 		{"$SERVICEISVOLATILE$ $SERVICENOTIFICATIONNUMBER$ $SERVICENOTIFICATIONENABLED$ $HOSTNOTIFICATIONENABLED$", "1 7 0 1"},
-		{"$SERVICECHECKCOMMAND$ $SERVICEPROBLEMID$ $HOSTPROBLEMID$", "check_http 1000000 0"},
+		{"$SERVICECHECKCOMMAND$ $SERVICEPROBLEMID$ $HOSTPROBLEMID$", "check_http!x 1000000 0"},
+		{"$SERVICEIMPORTANCE$ $HOSTANDSERVICESIMPORTANCE$ $SERVICENOTIFICATIONENABLED::ssh$ $HOSTNOTIFICATIONPERIOD$", "5 12 0 24x7"},
 		{"$HOSTNOTES$|$HOSTNOTESURL$|$HOSTACTIONURL$|$SERVICENOTES$", "see web (see $HOSTNAME$ ($HOSTNOTES$))|http://wiki/?h=Web%20%26%20Co|http://x/|"},
 		{"$TOTALHOSTSERVICES$ $TOTALHOSTSERVICESOK$ $TOTALHOSTSERVICESCRITICAL$", "2 1 1"},
 		{"$HOSTGROUPNAME$ $HOSTGROUPNAMES$ $HOSTGROUPALIAS$ $HOSTGROUPMEMBERS$", "all all,linux Everything db,web"},

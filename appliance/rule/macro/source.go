@@ -31,8 +31,10 @@ type Source struct {
 	// Static answers macros that belong to no object, such as
 	// MAINCONFIGFILE or NOTIFICATIONTYPE, by their names.
 	Static map[string]string
-	// Command returns the check command of an object as it is declared.
-	Command func(*object.Object) string
+	// Declared returns what an object's declaration says under one of Nagios'
+	// directives that object.Object has no field for: check_command,
+	// display_name, importance, notification_period, notifications_enabled.
+	Declared func(o *object.Object, directive string) string
 
 	Now      object.Time
 	Started  object.Time    // of the program: an object without a change is as old as it
@@ -105,6 +107,13 @@ func (s *Source) state(o *object.Object) *fold.State {
 	}
 	fresh := fold.New(o)
 	return &fresh
+}
+
+func (s *Source) declared(o *object.Object, directive string) string {
+	if s.Declared == nil {
+		return ""
+	}
+	return s.Declared(o, directive)
 }
 
 func (s *Source) group(kind object.Kind, name string) *Group {

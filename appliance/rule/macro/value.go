@@ -9,11 +9,34 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-func displayName(o *object.Object) string {
+func alias(o *object.Object) string {
 	if o.Alias != "" {
 		return o.Alias
 	}
 	return o.Name
+}
+
+// displayName returns the name for user interfaces: of a host its name unless
+// declared otherwise, of a service its alias.
+func (e *expander) displayName(o *object.Object) string {
+	if name := e.src.declared(o, "display_name"); name != "" {
+		return name
+	}
+	if o.Kind() == object.Host {
+		return o.Name
+	}
+	return alias(o)
+}
+
+// importance returns the sum of the importance of some objects.
+func (e *expander) importance(o *object.Object, more ...*object.Object) int {
+	sum := 0
+	for _, x := range append([]*object.Object{o}, more...) {
+		if n, err := strconv.Atoi(e.src.declared(x, "importance")); err == nil {
+			sum += n
+		}
+	}
+	return sum
 }
 
 // address returns a host's address, its name if it has none.
@@ -51,8 +74,10 @@ func checkType(s *fold.State) string {
 
 func percent(s *fold.State) string { return fmt.Sprintf("%.2f", fold.Percent(s.Measure.Ring)) }
 
-func notifies(s *fold.State) string {
-	return flag(!s.Status.Off.Has(object.SwitchNotifications))
+func (e *expander) notifies(o *object.Object) string {
+	st := &e.src.state(o).Status
+	on := e.src.declared(o, "notifications_enabled") != "0" || st.On.Has(object.SwitchNotifications)
+	return flag(on && !st.Off.Has(object.SwitchNotifications))
 }
 
 func ackAuthor(s *fold.State) string {
@@ -69,8 +94,8 @@ func ackText(s *fold.State) string {
 	return s.Status.Extra.AckText
 }
 
-// alias returns the name for people of a contact.
-func (e *expander) alias(contact string) string {
+// contactAlias returns the name for people of a contact.
+func (e *expander) contactAlias(contact string) string {
 	if c := e.src.contact(contact); c != nil {
 		return c.Alias
 	}
