@@ -1,0 +1,219 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/filter"
+	"jaque.sh/jaque/web/query"
+	"jaque.sh/jaque/web/wire"
+)
+
+const root = "/api/v1"
+
+// listParams are the parameters of both lists.
+func listParams() []wire.Param {
+	return []wire.Param{
+		{Name: "filter", Type: "string", Help: `which objects, as in: state=CRITICAL and !acknowledged`},
+		{Name: "sort", Type: "string", Help: "key to sort by, with - in front for descending; default the id"},
+		{Name: "limit", Type: "integer", Help: "items of a page; default all"},
+		{Name: "cursor", Type: "string", Help: "next of the page before"},
+		{Name: "fields", Type: "string", Help: "fields of an item, separated by commas; default all"},
+	}
+}
+
+func eventParams() []wire.Param {
+	return []wire.Param{
+		{Name: "object", Type: "string", Help: "host or host!service; default all"},
+		{Name: "kind", Type: "string", Help: "kinds of event, separated by commas; default all"},
+		{Name: "results", Type: "boolean", Help: "also check results that changed nothing; default false"},
+	}
+}
+
+// apiRoutes is the one table of the API: what is served and what OpenAPI says.
+func (s *site) apiRoutes() []route {
+	fields := []wire.Param{{Name: "fields", Type: "string", Help: "fields, separated by commas; default all"}}
+	get := func(name, path string, h handle, help, answer string, params ...wire.Param) route {
+		return route{name: name, path: root + path, get: h, doc: []wire.Route{
+			{Method: "GET", Path: root + path, Help: help, Params: params, Answer: answer, Status: 200},
+		}}
+	}
+	history := append(eventParams(),
+		wire.Param{Name: "since", Type: "string", Help: "RFC 3339, inclusive"},
+		wire.Param{Name: "until", Type: "string", Help: "RFC 3339, exclusive"},
+		wire.Param{Name: "limit", Type: "integer", Help: "at most so many, default 100, at most 10000"})
+	stream := get("api_stream", "/events/stream", s.stream, "events as they are folded (server-sent events), resumed by Last-Event-ID", "Event",
+		append(eventParams(), wire.Param{Name: "after", Type: "string", Help: "position to start behind, as in Last-Event-ID"})...)
+	stream.stream, stream.doc[0].Media = true, "text/event-stream"
+	commands := route{name: "api_commands", path: root + "/commands", post: s.command, doc: []wire.Route{{
+		Method: "POST", Path: root + "/commands", Help: "ask the engine for something", Body: "Command", Answer: "Accepted",
+		Status: 202, Write: true,
+	}}}
+	return []route{
+		get("api_status", "/status", s.status, "what this process is and how it does", "Status"),
+		get("api_hosts", "/hosts", s.list(object.Host), "hosts", "Hosts", listParams()...),
+		get("api_services", "/services", s.list(object.Service), "services", "Services", listParams()...),
+		get("api_host", "/hosts/{host}", s.one, "one host", "Host", fields...),
+		get("api_service", "/services/{host}/{service}", s.one, "one service", "Service", fields...),
+		get("api_events", "/events", s.events, "history, newest first", "Events", history...),
+		stream,
+		commands,
+		get("api_openapi", "/openapi.json", s.describe, "this description", "OpenAPI"),
+	}
+}
+
+func describe(version string, routes []route) ([]byte, error) {
+	var docs []wire.Route
+	for _, r := range routes {
+		docs = append(docs, r.doc...)
+	}
+	data, err := json.Marshal(wire.OpenAPI(version, docs))
+	if err != nil {
+		return nil, fmt.Errorf("describe the API: %w", err)
+	}
+	return data, nil
+}
+
+func (s *site) describe(w http.ResponseWriter, r *http.Request) error {
+	if err := parameters(r); err != nil {
+		return err
+	}
+	return s.write(w, r, s.openapi)
+}
+
+func (s *site) write(w http.ResponseWriter, r *http.Request, data []byte) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, err := w.Write(data)
+	s.sent(r, err)
+	return nil
+}
+
+func (s *site) json(w http.ResponseWriter, r *http.Request, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return s.write(w, r, append(data, '\n'))
+}
+
+// list answers one page of a kind of object.
+func (s *site) list(k object.Kind) handle {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		q, cols, err := listQuery(r, k)
+		if err != nil {
+			return err
+		}
+		result, err := query.Select(s.Projection, q)
+		if err != nil {
+			return faultf(http.StatusBadRequest, "%v", err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-cache")
+		s.sent(r, s.writeList(w, result, cols))
+		return nil
+	}
+}
+
+// chunk is how many bytes of a list are written at once.
+const chunk = 64 << 10
+
+func (s *site) writeList(w http.ResponseWriter, result query.Result, cols []wire.Column) error {
+	c := &wire.Context{Owner: s.Owner}
+	b := make([]byte, 0, chunk+8<<10)
+	b = append(b, `{"items":[`...)
+	for i := range result.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendItem(b, &result.Items[i], cols, c)
+		if len(b) >= chunk {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
+	}
+	b = append(b, `],"total":`...)
+	b = strconv.AppendInt(b, int64(result.Total), 10)
+	b = append(b, `,"next":`...)
+	b = wire.AppendString(b, result.Next)
+	_, err := w.Write(append(b, "}\n"...))
+	return err
+}
+
+func listQuery(r *http.Request, k object.Kind) (query.Query, []wire.Column, error) {
+	q := query.Query{Kind: k}
+	if r.URL.Query().Has("at") {
+		return q, nil, faultf(http.StatusBadRequest, "at is not available in this release; leave it out to get the present state")
+	}
+	if err := parameters(r, "filter", "sort", "limit", "cursor", "fields"); err != nil {
+		return q, nil, err
+	}
+	v := r.URL.Query()
+	var err error
+	if q.Filter, err = filter.Parse(v.Get("filter")); err != nil {
+		return q, nil, badFilter(err)
+	}
+	if q.Order, err = query.ParseOrder(v.Get("sort")); err != nil {
+		f := faultf(http.StatusBadRequest, "sort: %v", err)
+		f.Known = query.Keys()
+		return q, nil, f
+	}
+	if q.Limit, err = number(v.Get("limit"), "limit", 0, 1_000_000); err != nil {
+		return q, nil, err
+	}
+	q.Cursor = v.Get("cursor")
+	cols, err := wire.Pick(k, v.Get("fields"))
+	if err != nil {
+		return q, nil, faultf(http.StatusBadRequest, "fields: %v", err)
+	}
+	return q, cols, nil
+}
+
+// number reads a positive parameter, fallback if it is not given.
+func number(text, name string, fallback, most int) (int, error) {
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, faultf(http.StatusBadRequest, "%s is %q; write a number from 1 to %d", name, text, most)
+	}
+	return n, nil
+}
+
+// one answers a host or a service.
+func (s *site) one(w http.ResponseWriter, r *http.Request) error {
+	if err := parameters(r, "fields"); err != nil {
+		return err
+	}
+	item, err := s.item(r)
+	if err != nil {
+		return err
+	}
+	cols, err := wire.Pick(item.Object.Kind(), r.URL.Query().Get("fields"))
+	if err != nil {
+		return faultf(http.StatusBadRequest, "fields: %v", err)
+	}
+	return s.write(w, r, append(wire.AppendItem(nil, &item, cols, &wire.Context{Owner: s.Owner}), '\n'))
+}
+
+// item returns the object that the path names.
+func (s *site) item(r *http.Request) (projection.Item, error) {
+	id := object.HostID(r.PathValue("host"))
+	if service := r.PathValue("service"); service != "" {
+		id = object.ServiceID(r.PathValue("host"), service)
+	} else if id.Kind() == object.Service {
+		return projection.Item{}, s.unknown(id)
+	}
+	item, ok := s.Projection.Get(id)
+	if !ok {
+		return item, s.unknown(id)
+	}
+	return item, nil
+}

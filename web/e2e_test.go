@@ -1,0 +1,237 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/web/sample"
+	"jaque.sh/jaque/web/view"
+)
+
+// browser starts a headless Chromium for the test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	const path = "/usr/bin/chromium"
+	if _, err := os.Stat(path); err != nil {
+		t.Logf("no browser at %s: this test needs Debian's package chromium", path)
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("hide-scrollbars", false))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// console collects what a page complains about.
+type console struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *console) listen(t *testing.T, ctx context.Context) {
+	t.Helper()
+	err := chromedp.Listen(ctx, func(ev any) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch ev := ev.(type) {
+		case *runtime.EventExceptionThrown:
+			c.lines = append(c.lines, fmt.Sprintf("%+v", ev.ExceptionDetails))
+		case *log.EventEntryAdded:
+			// A page that answers 404 or 400 is noted by the browser itself.
+			if !strings.Contains(ev.Entry.Text, "the server responded with a status of 4") {
+				c.lines = append(c.lines, ev.Entry.Text+" "+ev.Entry.URL)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(ctx, log.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *console) check(t *testing.T, where string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.lines {
+		t.Errorf("%s: console: %s", where, l)
+	}
+	c.lines = nil
+}
+
+var pages = map[string]string{
+	"home": "/", "hosts": "/hosts", "services": "/services?sort=-state", "filtered": "/services?filter=stat%3D1",
+	"host": "/hosts/web01", "service": "/services/web01/http", "hostile": view.URL(object.ServiceID("db01", sample.Hostile)),
+	"events": "/events", "search": "/search?q=web", "engine": "/status", "missing": "/hosts/web1", "gallery": "/gallery",
+	"disk": "/services/db01/disk", "down": "/hosts/mail01",
+}
+
+func TestEveryPageFitsEveryScreen(t *testing.T) {
+	if testing.Short() {
+		t.Log("a browser takes its time; -short leaves it out")
+		return
+	}
+	ctx := browser(t)
+	if ctx == nil {
+		return
+	}
+	o := options(sample.Office())
+	o.Debug = true
+	srv := serve(t, o)
+	var c console
+	c.listen(t, ctx)
+	shots := os.Getenv("JAQUE_SHOTS") // a folder to keep pictures in
+	for _, width := range []int64{1280, 360} {
+		for _, theme := range []string{"light", "dark"} {
+			for name, path := range pages {
+				where := fmt.Sprintf("%s-%d-%s", name, width, theme)
+				err := chromedp.Do(ctx,
+					chromedp.EmulateViewport(width, 900),
+					media(theme),
+					chromedp.Navigate(srv.URL+path),
+					chromedp.WaitReady(chromedp.CSS("#main")),
+				)
+				if err != nil {
+					t.Fatalf("%s: %v", where, err)
+				}
+				scroll := run(t, ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth`))
+				client := run(t, ctx, chromedp.Evaluate[int](`document.documentElement.clientWidth`))
+				title := run(t, ctx, chromedp.Title())
+				if scroll > client {
+					t.Errorf("%s: %d pixels wide on a screen of %d", where, scroll, client)
+				}
+				if !strings.Contains(title, "jaque") {
+					t.Errorf("%s: title is %q", where, title)
+				}
+				c.check(t, where)
+				if shots == "" {
+					continue
+				}
+				png := run(t, ctx, chromedp.FullScreenshot(90))
+				if err := os.WriteFile(filepath.Join(shots, where+".jpg"), png, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// run returns the value of one action.
+func run[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// media makes the browser prefer a theme.
+func media(theme string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+		})
+		return err
+	})
+}
+
+func TestAChangeArrivesWithoutReload(t *testing.T) {
+	if testing.Short() {
+		t.Log("a browser takes its time; -short leaves it out")
+		return
+	}
+	ctx := browser(t)
+	if ctx == nil {
+		return
+	}
+	site := sample.Office()
+	srv := serve(t, options(site))
+	var c console
+	c.listen(t, ctx)
+	err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/"), chromedp.WaitReady(chromedp.CSS("#live")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, ctx, chromedp.Evaluate[bool](`window.sameDocument = true`))
+	run(t, ctx, chromedp.Poll[bool](`document.body.dataset.connected === "yes"`, chromedp.WithPollingTimeout(20*time.Second)))
+	site.Result("web04!http", object.Critical, "gone for good", 0)
+	run(t, ctx, chromedp.Poll[bool](`document.body.innerText.includes("gone for good") && window.sameDocument`, chromedp.WithPollingTimeout(20*time.Second)))
+	c.check(t, "live")
+}
+
+func TestPagesWorkWithoutScripts(t *testing.T) {
+	if testing.Short() {
+		t.Log("a browser takes its time; -short leaves it out")
+		return
+	}
+	ctx := browser(t)
+	if ctx == nil {
+		return
+	}
+	o := options(sample.Office())
+	asked := &commands{}
+	o.Commands = asked
+	srv := serve(t, o)
+	link := chromedp.CSS(`td.name a[href="/services/web01/http"]`)
+	run(t, ctx, chromedp.Title())
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	err := chromedp.Do(ctx,
+		chromedp.Navigate(srv.URL+"/services"),
+		chromedp.SendKeys(chromedp.CSS("#filter"), "unhandled web01\r"),
+		chromedp.WaitReady(chromedp.CSS(`input[value="unhandled web01"]`)),
+		chromedp.WaitReady(link),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := run(t, ctx, chromedp.Location())
+	err = chromedp.Do(ctx,
+		chromedp.Click(link),
+		chromedp.WaitReady(chromedp.CSS(".ask button")),
+		chromedp.Click(chromedp.CSS(".ask button")),
+		chromedp.WaitReady(chromedp.CSS(".notice")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := run(t, ctx, chromedp.TextContent(chromedp.CSS(".notice")))
+	err = chromedp.Do(ctx,
+		chromedp.Click(chromedp.CSS(".theme button")),
+		chromedp.WaitReady(chromedp.CSS(`html[data-theme="light"]`)),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := url.Parse(at); err != nil || u.Query().Get("filter") != "unhandled web01" {
+		t.Errorf("the filter is not in the address %s", at)
+	}
+	if len(asked.taken) != 1 || asked.taken[0] != "check web01!http" || !strings.Contains(text, "asked for") {
+		t.Errorf("asked %v, notice %q", asked.taken, text)
+	}
+}

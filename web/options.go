@@ -1,0 +1,116 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/projection"
+	assets "jaque.sh/jaque/assets/web"
+)
+
+// Errors that a Commander returns to choose the answer. Any other error is
+// internal: its text goes to the log, not to the client.
+var (
+	ErrUnavailable = errors.New("nobody can take the command now") // 503
+	ErrInvalid     = errors.New("the command cannot be done")      // 400
+)
+
+// Commander takes what operators ask for. It returns an id of the command.
+type Commander interface {
+	CheckNow(ctx context.Context, id object.ID) (string, error)
+	Submit(ctx context.Context, id object.ID, r fold.Result) (string, error)
+}
+
+// Log is the part of the event log that is shown; journal.Journal is one.
+type Log interface {
+	History(ctx context.Context, q journal.Query) ([]event.Event, error)
+	Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error
+}
+
+// Status is what a process says about itself.
+type Status struct {
+	Version  string
+	Role     string
+	EngineID string
+	Epoch    uint64   // of the membership view; the newest on the log counts if it is higher
+	Members  []string // live engines
+	Started  time.Time
+	Latency  Latency
+	Reload   Reload
+}
+
+// Latency is how late checks started lately, in seconds.
+type Latency struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Reload is the outcome of the last load of the configuration.
+type Reload struct {
+	At         time.Time
+	OK         bool     // the config in use is the one that was loaded last
+	Generation string   // of the config in use
+	Problems   []string // why it is not, or what it warns of
+}
+
+// Options is everything a handler needs. Projection, Status and Logger must be
+// set.
+type Options struct {
+	Projection *projection.Projection
+	History    Log       // nil = there is no history
+	Commands   Commander // nil = writes answer 503
+	Status     func() Status
+	Owner      func(object.ID) string // engine that owns an object; nil = the process's own id
+	Unready    func() []string        // what is not ready; nil = always ready
+
+	Metrics    http.Handler          // serves /metrics; nil = 404
+	Registerer prometheus.Registerer // gets the request metrics; nil = nobody
+
+	Token  string // of writes; "" = writes from loopback only
+	Public bool   // reads without a token on addresses that are not loopback
+	Debug  bool   // serve /gallery
+
+	Stop   <-chan struct{} // closed when the process stops, so that streams end
+	Logger *slog.Logger
+	Now    func() time.Time // nil = time.Now
+	Assets fs.FS            // nil = the embedded ones
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Projection == nil:
+		return errors.New("make web handler: Projection is missing")
+	case o.Status == nil:
+		return errors.New("make web handler: Status is missing")
+	case o.Logger == nil:
+		return errors.New("make web handler: Logger is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Assets == nil {
+		o.Assets = assets.Files()
+	}
+	if o.Owner == nil {
+		o.Owner = func(object.ID) string { return o.Status().EngineID }
+	}
+	if o.Unready == nil {
+		o.Unready = func() []string { return nil }
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	return nil
+}

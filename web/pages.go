@@ -1,0 +1,287 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/filter"
+	"jaque.sh/jaque/web/page"
+	"jaque.sh/jaque/web/query"
+	"jaque.sh/jaque/web/view"
+)
+
+func (s *site) pageRoutes() []route {
+	routes := []route{
+		{name: "home", path: "/{$}", get: s.home},
+		{name: "hosts", path: "/hosts", get: s.listPage(object.Host)},
+		{name: "services", path: "/services", get: s.listPage(object.Service)},
+		{name: "host", path: "/hosts/{host}", get: s.detail},
+		{name: "service", path: "/services/{host}/{service}", get: s.detail},
+		{name: "host_check", path: "/hosts/{host}/check", post: s.checkNow},
+		{name: "service_check", path: "/services/{host}/{service}/check", post: s.checkNow},
+		{name: "events", path: "/events", get: s.eventsPage},
+		{name: "search", path: "/search", get: s.search},
+		{name: "engine", path: "/status", get: s.engine},
+		{name: "live", path: "/live", get: s.live, stream: true},
+		{name: "theme", path: "/theme", post: s.theme},
+		{name: "sign_in", path: "/sign-in", get: s.signInPage, post: s.signIn},
+		{name: "sign_out", path: "/sign-out", post: s.signOut},
+		{name: "asset", path: "/assets/{name}", get: s.asset, open: true},
+		{name: "livez", path: "/livez", get: s.livez, open: true},
+		{name: "livez", path: "/healthz", get: s.livez, open: true},
+		{name: "readyz", path: "/readyz", get: s.readyz, open: true},
+		{name: "metrics", path: "/metrics", get: s.serveMetrics, open: true, stream: true},
+	}
+	if s.Debug {
+		routes = append(routes, route{name: "gallery", path: "/gallery", get: s.gallery})
+	}
+	return routes
+}
+
+// chrome returns what surrounds a page.
+func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
+	n := s.Projection.Counts()
+	trouble := n.UnhandledHosts + n.UnhandledServices
+	c := view.Chrome{
+		Title: view.Title(title, trouble), Section: section, Here: r.URL.RequestURI(),
+		Style: s.assets.hashed["jaque.css"], Script: s.assets.hashed["jaque.js"], Icon: s.assets.hashed["icon.svg"],
+		Version: s.Status().Version, Trouble: trouble, Status: view.Summary(trouble),
+		SignIn: s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
+	}
+	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {
+		c.Theme = t.Value
+	}
+	return c
+}
+
+func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	s.sent(r, c.Render(r.Context(), w))
+	return nil
+}
+
+func (s *site) lookup(id object.ID) projection.Item {
+	item, ok := s.Projection.Get(id)
+	if !ok {
+		// A reload took it away since the set was read.
+		item = projection.Item{Object: &object.Object{ID: id, Name: string(id), Rule: &object.Rule{}}, State: s.Projection.State(id)}
+	}
+	return item
+}
+
+func (s *site) home(w http.ResponseWriter, r *http.Request) error {
+	v := view.NewHome(s.chrome(r, "Problems", "home"), s.Projection.Counts(), s.Projection.Problems(), s.lookup, s.Now())
+	return s.render(w, r, http.StatusOK, page.Home(v))
+}
+
+func (s *site) listPage(k object.Kind) handle {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v := r.URL.Query()
+		req := view.ListRequest{Kind: k, Filter: v.Get("filter"), Sort: v.Get("sort"), Page: 1}
+		status := http.StatusOK
+		q := query.Query{Kind: k, Limit: view.PageSize}
+		var err error
+		if req.Page, err = number(v.Get("page"), "page", 1, 1_000_000); err == nil {
+			q.Offset = (req.Page - 1) * view.PageSize
+			if q.Filter, err = filter.Parse(req.Filter); err == nil {
+				q.Order, err = query.ParseOrder(req.Sort)
+			}
+		}
+		var result query.Result
+		if err == nil {
+			result, err = query.Select(s.Projection, q)
+		}
+		if err != nil {
+			req.Error, req.Page, status = err.Error(), max(req.Page, 1), http.StatusBadRequest
+		}
+		title := map[object.Kind]string{object.Host: "Hosts", object.Service: "Services"}[k]
+		list := view.NewList(s.chrome(r, title, k.String()+"s"), req, result.Items, result.Total, s.Now())
+		return s.render(w, r, status, page.List(list))
+	}
+}
+
+// lines is how many events a page shows.
+const lines = 50
+
+func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
+	item, err := s.item(r)
+	if err != nil {
+		return err
+	}
+	id := item.Object.ID
+	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.Owner(id), Check: s.checkForm(r, item.Object)}
+	if s.History == nil {
+		src.Broken = "This process has no event log to read from."
+	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {
+		s.Logger.Warn("history not shown", "object", id, "err", err)
+		src.Broken = "The event log cannot be read now; the state above is current."
+	}
+	switch r.URL.Query().Get("asked") {
+	case "check":
+		src.Notice = "The check was asked for. Its result appears here."
+	}
+	c := s.chrome(r, string(id), item.Object.Kind().String()+"s")
+	c.Live += "&object=" + url.QueryEscape(string(id))
+	return s.render(w, r, http.StatusOK, page.Detail(view.NewDetail(c, src, s.Now())))
+}
+
+// checkForm says whether the button can be used.
+func (s *site) checkForm(r *http.Request, o *object.Object) view.Form {
+	switch {
+	case o.Rule.Check.Kind == object.CheckPassive:
+		return view.Form{Why: "results of this object are submitted to jaque"}
+	case o.Rule.Check.Kind == object.CheckNone || o.Rule.Check.Kind == "":
+		return view.Form{Why: "this object has no check of its own"}
+	case s.Commands == nil:
+		return view.Form{Why: "this process only reads"}
+	case s.Token == "" && !local(r):
+		return view.Form{Why: "without a token only browsers on the same machine may write"}
+	case s.Token != "" && !s.signedIn(r):
+		return view.Form{Why: "sign in to ask for a check"}
+	}
+	return view.Form{}
+}
+
+func (s *site) checkNow(w http.ResponseWriter, r *http.Request) error {
+	if err := s.mayWrite(r); err != nil {
+		return err
+	}
+	item, err := s.item(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.run(r, request{Command: "check-now", Object: item.Object.ID}); err != nil {
+		return err
+	}
+	http.Redirect(w, r, view.URL(item.Object.ID)+"?asked=check", http.StatusSeeOther)
+	return nil
+}
+
+func (s *site) eventsPage(w http.ResponseWriter, r *http.Request) error {
+	v := r.URL.Query()
+	c := s.chrome(r, "Events", "events")
+	q := journal.Query{Object: object.ID(v.Get("object")), Limit: lines}
+	broken, status := "", http.StatusOK
+	var err error
+	var list []event.Event
+	if q.Kinds, err = kindList(v.Get("kind")); err == nil {
+		q.Until, err = instant(v.Get("until"), "until")
+	}
+	if err == nil {
+		list, err = s.history(r, q)
+	}
+	if err != nil {
+		f := asFault(err)
+		if f == nil {
+			return err
+		}
+		broken, status = f.Detail, f.Status
+	}
+	e := view.NewEvents(c, v.Get("object"), v.Get("kind"), list, s.Now())
+	e.Error = broken
+	if len(list) == lines {
+		// The bound is exclusive and times are milliseconds: one later, so
+		// that events of the same instant are not lost between two pages.
+		oldest := list[len(list)-1].Time + 1
+		if oldest > list[0].Time {
+			oldest-- // a page full of one instant must still move on
+		}
+		v.Set("until", oldest.Std().Format(time.RFC3339Nano))
+		e.Older = "/events?" + v.Encode()
+	}
+	return s.render(w, r, status, page.Events(e))
+}
+
+// found is how many rows of a kind the search shows.
+const found = 25
+
+func (s *site) search(w http.ResponseWriter, r *http.Request) error {
+	text := r.URL.Query().Get("q")
+	v := view.Search{Chrome: s.chrome(r, "Search", ""), Text: text}
+	v.Chrome.Search = text
+	if _, ok := s.Projection.Get(object.ID(text)); ok {
+		http.Redirect(w, r, view.URL(object.ID(text)), http.StatusSeeOther)
+		return nil
+	}
+	f, err := filter.Parse(text)
+	if err != nil || text == "" {
+		if err != nil {
+			v.Error = err.Error()
+		}
+		return s.render(w, r, http.StatusOK, page.Search(v))
+	}
+	for _, k := range []object.Kind{object.Host, object.Service} {
+		result, err := query.Select(s.Projection, query.Query{Kind: k, Filter: f, Limit: found})
+		if err != nil {
+			return err
+		}
+		rows, all := view.NewRows(result.Items, s.Now()), view.Link{URL: view.ListURL(k, text)}
+		if result.Total > len(rows) {
+			all.Label = "all " + view.Count(result.Total, k.String(), k.String()+"s")
+		}
+		if k == object.Host {
+			v.Hosts, v.AllHosts = rows, all
+		} else {
+			v.Services, v.All = rows, all
+		}
+	}
+	return s.render(w, r, http.StatusOK, page.Search(v))
+}
+
+func (s *site) gallery(w http.ResponseWriter, r *http.Request) error {
+	c := s.chrome(r, "Gallery", "")
+	c.Live = ""
+	return s.render(w, r, http.StatusOK, page.Gallery(view.NewGallery(c)))
+}
+
+func (s *site) failPage(w http.ResponseWriter, r *http.Request, f *fault) {
+	c := s.chrome(r, f.Title, "")
+	c.Live = ""
+	v := view.Failure{Chrome: c, Status: f.Status, Title: f.Title, Detail: f.Detail, Near: nearLink(f)}
+	if err := s.render(w, r, f.Status, page.Failure(v)); err != nil {
+		s.sent(r, err)
+	}
+}
+
+func (s *site) engine(w http.ResponseWriter, r *http.Request) error {
+	st, set, at := s.Status(), s.Projection.Set(), s.Projection.Position()
+	now := s.Now()
+	v := view.Engine{Chrome: s.chrome(r, "Engine", "engine"), Members: st.Members, Unready: s.Unready()}
+	v.Facts = []view.Fact{
+		{Label: "Version", Value: cmp.Or(st.Version, "not known")},
+		{Label: "Role", Value: cmp.Or(st.Role, "not known")},
+		{Label: "Engine id", Value: cmp.Or(st.EngineID, "none")},
+		{Label: "Epoch", Value: view.Number(int(max(st.Epoch, s.Projection.Epoch())))},
+		{Label: "Started", When: view.NewWhen(object.At(st.Started), now)},
+	}
+	v.Log = []view.Fact{
+		{Label: "Decisions", Value: view.Number(int(at.Log))},
+		{Label: "Measurements", Value: view.Number(int(at.Results))},
+		{Label: "Newest event", When: view.NewWhen(s.Projection.Newest(), now)},
+	}
+	v.Lateness = view.NewLateness([]string{"half within", "95 % within", "99 % within", "worst"},
+		[]float64{st.Latency.P50, st.Latency.P95, st.Latency.P99, st.Latency.Max})
+	v.Reload = view.Reload{
+		Badge: view.Badge{Name: "LOADED", Tone: "ok"}, When: view.NewWhen(object.At(st.Reload.At), now),
+		Generation: cmp.Or(st.Reload.Generation, set.Generation), Problems: st.Reload.Problems,
+		Objects: view.Count(len(set.Hosts), "host", "hosts") + ", " + view.Count(len(set.Objects)-len(set.Hosts), "service", "services"),
+	}
+	switch {
+	case !st.Reload.OK:
+		v.Reload.Badge = view.Badge{Name: "REFUSED", Tone: "crit"}
+	case len(st.Reload.Problems) > 0:
+		v.Reload.Badge = view.Badge{Name: "WARNINGS", Tone: "warn"}
+	}
+	return s.render(w, r, http.StatusOK, page.Engine(v))
+}

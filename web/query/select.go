@@ -1,0 +1,146 @@
+package query
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/filter"
+)
+
+// ErrCursor is returned for a cursor that was not made for the same order.
+var ErrCursor = errors.New("the cursor does not belong to this sort order; start again without it")
+
+// Query says which objects, in which order, from where.
+type Query struct {
+	Kind   object.Kind
+	Filter *filter.Filter // nil = all
+	Order  Order
+	Cursor string // Result.Next of the page before; "" = from the start
+	Offset int    // items skipped behind the cursor
+	Limit  int    // items of a page; 0 = all
+}
+
+// Result is one page.
+type Result struct {
+	Items []projection.Item
+	Total int    // matching items on all pages
+	Next  string // cursor of the next page; "" = this is the last
+}
+
+// cursor is the place of the last item of a page. It holds the item's value,
+// so that paging goes on where it stood even when the item has moved since.
+type cursor struct {
+	Order string    `json:"o"`
+	N     int64     `json:"n,omitempty"`
+	S     string    `json:"s,omitempty"`
+	ID    object.ID `json:"i"`
+}
+
+// row is an item with its value under the order.
+type row struct {
+	item  projection.Item
+	value value
+}
+
+// Select returns one page of the objects that match now.
+func Select(p *projection.Projection, q Query) (Result, error) {
+	after, err := q.decode()
+	if err != nil {
+		return Result{}, err
+	}
+	rows := q.collect(p)
+	// Objects are in the order of their IDs already.
+	if q.Order.Key != "" {
+		slices.SortFunc(rows, func(a, b row) int {
+			return q.Order.compare(a.value, b.value, a.item.Object.ID, b.item.Object.ID)
+		})
+	}
+	r := Result{Total: len(rows)}
+	from := 0
+	if after != nil {
+		from, _ = slices.BinarySearchFunc(rows, after, func(a row, c *cursor) int {
+			// The item of the cursor itself counts as in front of it.
+			if n := q.Order.compare(a.value, value{c.N, c.S}, a.item.Object.ID, c.ID); n != 0 {
+				return n
+			}
+			return -1
+		})
+	}
+	from = min(from+q.Offset, len(rows))
+	to := len(rows)
+	if q.Limit > 0 {
+		to = min(to, from+q.Limit)
+	}
+	r.Items = make([]projection.Item, 0, to-from)
+	for _, one := range rows[from:to] {
+		r.Items = append(r.Items, one.item)
+	}
+	if to < len(rows) && to > from {
+		r.Next = q.encode(rows[to-1])
+	}
+	return r, nil
+}
+
+func (q *Query) collect(p *projection.Projection) []row {
+	if q.Filter != nil && q.Filter.NeedsProblem() {
+		return q.keep(p.Problems())
+	}
+	set := p.Set()
+	objects := set.Objects
+	if q.Kind == object.Host {
+		objects = set.Hosts
+	}
+	items := make([]projection.Item, 0, len(objects))
+	for _, o := range objects {
+		if o.Kind() == q.Kind {
+			items = append(items, projection.Item{Object: o, State: p.State(o.ID)})
+		}
+	}
+	return q.keep(items)
+}
+
+// keep returns the rows of the items that are of the kind and match.
+func (q *Query) keep(items []projection.Item) []row {
+	rows := make([]row, 0, len(items))
+	key := keys[q.Order.Key]
+	for i := range items {
+		item := &items[i]
+		if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.Match(item.Object, item.State)) {
+			continue
+		}
+		r := row{item: *item}
+		if key != nil {
+			r.value = key(item)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (q *Query) encode(last row) string {
+	c := cursor{Order: q.Order.String(), N: last.value.N, S: last.value.S, ID: last.item.Object.ID}
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic("query: a cursor of texts and numbers has no JSON: " + err.Error())
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func (q *Query) decode() (*cursor, error) {
+	if q.Cursor == "" {
+		return nil, nil
+	}
+	data, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	if err != nil {
+		return nil, ErrCursor
+	}
+	var c cursor
+	if err := json.Unmarshal(data, &c); err != nil || c.Order != q.Order.String() {
+		return nil, ErrCursor
+	}
+	return &c, nil
+}

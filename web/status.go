@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net/http"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/web/wire"
+)
+
+// statusAnswer is the answer of /api/v1/status.
+type statusAnswer struct {
+	Version  string      `json:"version"`
+	Role     string      `json:"role"`
+	EngineID string      `json:"engine_id"`
+	Epoch    uint64      `json:"epoch"`
+	Members  []string    `json:"members"`
+	Started  wire.Time   `json:"started"`
+	Log      logAnswer   `json:"log"`
+	Counts   countAnswer `json:"counts"`
+	Latency  Latency     `json:"check_latency"`
+	Config   reload      `json:"config"`
+}
+
+// logAnswer says how far the log was read. Age is in seconds since the newest
+// event, null before the first.
+type logAnswer struct {
+	Seq     uint64    `json:"seq"`
+	Results uint64    `json:"results_seq"`
+	Newest  wire.Time `json:"newest"`
+	Age     *float64  `json:"age"`
+}
+
+type countAnswer struct {
+	Hosts        map[string]int `json:"hosts"`
+	Services     map[string]int `json:"services"`
+	Unhandled    unhandled      `json:"unhandled"`
+	Flapping     int            `json:"flapping"`
+	Acknowledged int            `json:"acknowledged"`
+	InDowntime   int            `json:"in_downtime"`
+}
+
+type unhandled struct {
+	Hosts    int `json:"hosts"`
+	Services int `json:"services"`
+}
+
+type reload struct {
+	Generation string    `json:"generation"`
+	LastReload wire.Time `json:"last_reload"`
+	Successful bool      `json:"last_reload_successful"`
+	Problems   []string  `json:"problems"`
+	Hosts      int       `json:"hosts"`
+	Services   int       `json:"services"`
+}
+
+func (s *site) status(w http.ResponseWriter, r *http.Request) error {
+	if err := parameters(r); err != nil {
+		return err
+	}
+	st, set, at := s.Status(), s.Projection.Set(), s.Projection.Position()
+	answer := statusAnswer{
+		Version: st.Version, Role: st.Role, EngineID: st.EngineID, Epoch: max(st.Epoch, s.Projection.Epoch()),
+		Members: append([]string{}, st.Members...), Started: wire.Stamp(st.Started),
+		Log:     logAnswer{Seq: at.Log, Results: at.Results, Newest: wire.Time(s.Projection.Newest())},
+		Counts:  counts(s.Projection.Counts()),
+		Latency: st.Latency,
+		Config: reload{
+			Generation: set.Generation, LastReload: wire.Stamp(st.Reload.At), Successful: st.Reload.OK,
+			Problems: append([]string{}, st.Reload.Problems...), Hosts: len(set.Hosts), Services: len(set.Objects) - len(set.Hosts),
+		},
+	}
+	if newest := s.Projection.Newest(); newest != 0 {
+		age := s.Now().Sub(newest.Std()).Seconds()
+		answer.Log.Age = &age
+	}
+	return s.json(w, r, answer)
+}
+
+func counts(c projection.Counts) countAnswer {
+	a := countAnswer{
+		Hosts:     map[string]int{"PENDING": c.PendingHosts},
+		Services:  map[string]int{"PENDING": c.PendingServices},
+		Unhandled: unhandled{Hosts: c.UnhandledHosts, Services: c.UnhandledServices},
+		Flapping:  c.Flapping, Acknowledged: c.Acknowledged, InDowntime: c.InDowntime,
+	}
+	for state, n := range c.Hosts {
+		a.Hosts[object.State(state).Name(object.Host)] = n
+	}
+	for state, n := range c.Services {
+		a.Services[object.State(state).Name(object.Service)] = n
+	}
+	return a
+}

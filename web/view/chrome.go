@@ -1,0 +1,63 @@
+package view
+
+// Chrome is what surrounds every page.
+type Chrome struct {
+	Title    string
+	Section  string // of the navigation: home, hosts, services, events, engine
+	Theme    string // light, dark, "" = as the system says
+	Here     string // path and query of this page
+	Style    string // addresses of the assets
+	Script   string
+	Icon     string
+	Version  string
+	Search   string // text in the search box
+	Live     string // address of the change stream, "" = a page that stands still
+	Trouble  int    // unhandled problems
+	Status   string // one sentence on the whole, read out when it changes
+	SignedIn bool   // the browser may write
+	SignIn   bool   // there is a token to sign in with
+}
+
+// Nav returns the entries of the navigation.
+func (c Chrome) Nav() []Link {
+	links := []Link{
+		{Label: "Problems", URL: "/", Key: "home"},
+		{Label: "Hosts", URL: "/hosts", Key: "hosts"},
+		{Label: "Services", URL: "/services", Key: "services"},
+		{Label: "Events", URL: "/events", Key: "events"},
+		{Label: "Engine", URL: "/status", Key: "engine"},
+	}
+	if c.Trouble > 0 {
+		links[0].Count = Number(c.Trouble)
+	}
+	for i := range links {
+		links[i].Current = links[i].Key == c.Section
+	}
+	return links
+}
+
+// SignInURL returns the page that asks for the token and leads back here.
+func (c Chrome) SignInURL() string { return "/sign-in?back=" + escape(c.Here) }
+
+// Link is a labelled address.
+type Link struct {
+	Label   string
+	URL     string
+	Key     string
+	Count   string
+	Current bool
+}
+
+// NextTheme returns the theme that the toggle switches to.
+func (c Chrome) NextTheme() string {
+	switch c.Theme {
+	case "light":
+		return "dark"
+	case "dark":
+		return "auto"
+	}
+	return "light"
+}
+
+// ThemeName returns the present theme for people.
+func (c Chrome) ThemeName() string { return first(c.Theme, "auto") }

@@ -1,0 +1,178 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
+)
+
+// Window is how far back an object's timeline reaches.
+const Window = 24 * time.Hour
+
+// Detail is the page of one host or service.
+type Detail struct {
+	Chrome    Chrome
+	Row       Row
+	ID        string
+	Service   bool
+	Kind      string // host, service
+	Address   string
+	Host      Row // of a service
+	Long      string
+	Perf      []Perf
+	Raw       string // performance data as written
+	Handling  []string
+	Facts     []Fact
+	Labels    []Fact
+	Groups    []Link
+	Parents   []Row
+	Children  []Row
+	Services  []Row
+	Timeline  []Stretch
+	Lines     []Line
+	EventsURL string
+	Notes     string
+	NotesURL  string
+	ActionURL string
+	Check     Form
+	Notice    string // outcome of what was asked for just now
+	Broken    string // why there is no history
+}
+
+// Fact is a labelled value; a moment when When is not zero.
+type Fact struct {
+	Label string
+	Value string
+	When  When
+	URL   string
+}
+
+// Form is a button that asks the engine for something.
+type Form struct {
+	Action string
+	Label  string
+	Why    string // why it cannot be used, "" = it can
+}
+
+// Sources are what a detail page is filled from.
+type Sources struct {
+	Item   projection.Item
+	Lookup func(object.ID) projection.Item
+	Events []event.Event // newest first
+	Owner  string
+	Check  Form
+	Notice string
+	Broken string
+}
+
+// NewDetail fills the page of an object.
+func NewDetail(c Chrome, src Sources, now time.Time) Detail {
+	o, s := src.Item.Object, src.Item.State
+	d := Detail{
+		Chrome: c, Row: NewRow(src.Item, now), ID: string(o.ID), Service: o.Kind() == object.Service,
+		Kind: o.Kind().String(), Address: o.HostObject().Address, Long: s.Measure.Long,
+		Perf: NewPerf(s.Measure.Perfdata), Raw: s.Measure.Perfdata,
+		Handling: handling(&s.Status, now), Labels: labels(o),
+		EventsURL: "/events?object=" + escape(string(o.ID)), Notes: o.Rule.Notes, NotesURL: o.Rule.NotesURL,
+		ActionURL: o.Rule.ActionURL, Check: src.Check, Notice: src.Notice, Broken: src.Broken,
+	}
+	d.Check.Action, d.Check.Label = URL(o.ID)+"/check", "Check now"
+	d.Facts = timings(src, now)
+	d.Timeline = NewTimeline(o.Kind(), d.Row.Badge, src.Events, now.Add(-Window), now)
+	for i := range src.Events {
+		d.Lines = append(d.Lines, NewLine(&src.Events[i], now))
+	}
+	for _, g := range slices.Sorted(slices.Values(o.Groups)) {
+		d.Groups = append(d.Groups, Link{Label: g, URL: ListURL(o.Kind(), "group="+quote(g))})
+	}
+	rows := func(objects []*object.Object) []Row {
+		var out []Row
+		for _, x := range objects {
+			out = append(out, NewRow(src.Lookup(x.ID), now))
+		}
+		return out
+	}
+	if d.Service {
+		d.Host = NewRow(src.Lookup(o.Host.ID), now)
+		return d
+	}
+	d.Parents, d.Children, d.Services = rows(o.Parents), rows(o.Children), rows(o.Services)
+	return d
+}
+
+// handling says who takes care of the object, in sentences.
+func handling(s *event.Status, now time.Time) []string {
+	var out []string
+	x := s.Extra
+	if x == nil {
+		x = &event.Extra{}
+	}
+	if s.Ack != object.AckNone {
+		text := "Acknowledged"
+		if x.AckAuthor != "" {
+			text += " by " + x.AckAuthor
+		}
+		if x.AckText != "" {
+			text += ": " + x.AckText
+		}
+		out = append(out, text)
+	}
+	for _, d := range x.Downtimes {
+		state := "Downtime from "
+		if d.Started != 0 {
+			state = "In downtime since "
+		}
+		out = append(out, fmt.Sprintf("%s%s until %s, by %s: %s", state, NewWhen(d.Start, now).Text, NewWhen(d.End, now).Text, d.Author, d.Text))
+	}
+	for _, c := range x.Comments {
+		out = append(out, fmt.Sprintf("%s, %s: %s", c.Author, NewWhen(c.Time, now).Text, c.Text))
+	}
+	if s.Flapping {
+		out = append(out, "Flapping: the state changes too often to be trusted")
+	}
+	return out
+}
+
+func labels(o *object.Object) []Fact {
+	all := o.AllLabels()
+	var out []Fact
+	for k, v := range all {
+		out = append(out, Fact{Label: k, Value: v, URL: ListURL(o.Kind(), "label."+k+"="+quote(v))})
+	}
+	slices.SortFunc(out, func(a, b Fact) int {
+		if a.Label < b.Label {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+func timings(src Sources, now time.Time) []Fact {
+	o, s, m := src.Item.Object, &src.Item.State.Status, &src.Item.State.Measure
+	facts := []Fact{
+		{Label: "State since", When: NewWhen(s.LastChange, now)},
+		{Label: "Hard state since", When: NewWhen(s.LastHardChange, now)},
+		{Label: "State type", Value: fmt.Sprintf("%s, attempt %d of %d", s.Type, s.Attempt, s.MaxAttempts)},
+		{Label: "Last check", When: NewWhen(m.LastCheck, now)},
+		{Label: "Next check", When: NewWhen(m.NextCheck, now)},
+		{Label: "Took", Value: Micros(m.Took)},
+		{Label: "Started late by", Value: Micros(m.Latency)},
+		{Label: "Check", Value: first(string(o.Rule.Check.Kind), "none")},
+	}
+	if o.Rule.Interval > 0 {
+		facts = append(facts, Fact{Label: "Every", Value: Span(o.Rule.Interval) + ", while soft " + Span(o.Rule.Retry)})
+	}
+	if o.Rule.Freshness > 0 {
+		facts = append(facts, Fact{Label: "Stale after", Value: Span(o.Rule.Freshness)})
+	}
+	return append(facts,
+		Fact{Label: "Zone", Value: first(o.Zone, "default")},
+		Fact{Label: "Owner", Value: first(src.Owner, "not known")},
+		Fact{Label: "Declared by", Value: first(o.Rule.Name, "not known")},
+	)
+}

@@ -1,0 +1,83 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
+)
+
+// Gallery is one page with every part in all its states.
+type Gallery struct {
+	Chrome    Chrome
+	Badges    []Badge
+	Homes     []Home
+	Tallies   []Tally
+	Groups    []Group
+	Lists     []List
+	One       []Row
+	Perf      []Perf
+	Bars      []Bar
+	Timelines [][]Stretch
+	Lines     []Line
+	Facts     []Fact
+	Forms     []Form
+}
+
+// NewGallery fills the gallery with invented objects.
+func NewGallery(c Chrome) Gallery {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) When { return NewWhen(object.At(now.Add(-d)), now) }
+	row := func(tone, name, service, output string, d time.Duration) Row {
+		return Row{
+			Badge: Badge{Name: name, Tone: tone}, Host: "web01", HostURL: "/hosts/web01", Name: service,
+			URL: "/services/web01/" + service, Output: output, Since: ago(d), Checked: ago(20 * time.Second), Attempt: "3/3",
+		}
+	}
+	long := row("warn", "WARNING", strings.Repeat("a-very-long-service-name-", 6), strings.Repeat("output without an end ", 30), 76*time.Hour)
+	long.Marks = []string{"acknowledged", "in downtime", "flapping"}
+	soft := row("crit", "CRITICAL", "http", "HTTP 500", 90*time.Second)
+	soft.Badge.Soft, soft.Attempt, soft.Help = true, "1/3", "https://example.com/runbook"
+	rows := []Row{
+		soft, row("crit", "CRITICAL", "disk", "DISK CRITICAL - / 98 % used", 4*time.Minute),
+		row("unknown", "UNKNOWN", "ntp", "<script>alert('no')</script>", time.Hour), long,
+	}
+	down := row("crit", "DOWN", "web01", "no answer within 3 s", 2*time.Minute)
+	counts := projection.Counts{Hosts: [3]int{12, 1, 0}, Services: [4]int{99_312, 7, 3, 1}, PendingServices: 20}
+	g := Gallery{
+		Chrome: c,
+		Badges: []Badge{
+			{Name: "OK", Tone: "ok"}, {Name: "WARNING", Tone: "warn"}, {Name: "CRITICAL", Tone: "crit"},
+			{Name: "UNKNOWN", Tone: "unknown"}, {Name: "PENDING", Tone: "pending"}, {Name: "CRITICAL", Tone: "crit", Soft: true},
+			{Name: "WARNING", Tone: "warn", Soft: true}, {Name: "UNKNOWN", Tone: "unknown", Soft: true},
+		},
+		Homes: []Home{
+			{Headline: "4 problems need somebody", Tone: "crit", Detail: "on 3 hosts, the newest since 2 min"},
+			{Headline: "Nothing needs you", Tone: "ok", Detail: "230 objects are watched"},
+			{Headline: "Nothing is watched yet", Tone: "pending", Detail: "Add hosts and services to the configuration and reload it."},
+		},
+		Tallies: append(NewTallies(counts), NewTallies(projection.Counts{})...),
+		Groups:  []Group{{Host: row("ok", "UP", "web01", "", time.Hour), Rows: rows}, {Host: down, Down: true}, {Host: down, Down: true, Rows: rows[1:2]}},
+		One:     rows[:1],
+		Perf:    NewPerf("load1=0.92;4;8;0 /=87%;80;90 time=0.0123s;;;0 mem=6442450944B;;;0;8589934592 'a label'=5 users=7;5;10;0"),
+		Bars:    NewLateness([]string{"half within", "worst"}, []float64{0.002, 1.3}),
+		Lines: []Line{
+			{When: ago(time.Minute), Badge: rows[1].Badge, Object: "web01!disk", URL: "/services/web01/disk", What: "check result, hard 3/3", Text: rows[1].Output, Was: "OK"},
+			{When: ago(time.Hour), What: "configuration loaded", Text: "generation: 4f2a"},
+			{When: ago(48 * time.Hour), Badge: long.Badge, Object: "web01!" + long.Name, URL: long.URL, What: "check result", Text: long.Output},
+		},
+		Facts: []Fact{{Label: "Took", Value: "12 ms"}, {Label: "Last check", When: ago(time.Minute)}, {Label: "Never", When: NewWhen(0, now)}, {Label: "role", Value: "web", URL: "/services?filter=label.role%3Dweb"}},
+		Forms: []Form{{Action: "#", Label: "Check now"}, {Action: "#", Label: "Check now", Why: "this process only reads"}},
+	}
+	for _, q := range []ListRequest{{Kind: object.Service, Page: 1, Sort: "-state"}, {Kind: object.Host, Page: 2, Filter: "x"}, {Kind: object.Host, Page: 1, Error: "filter, column 3: something"}} {
+		g.Lists = append(g.Lists, NewList(c, q, nil, 0, now))
+	}
+	g.Lists[0].Rows, g.Lists[0].Empty = rows, ""
+	day := now.Add(-Window)
+	g.Timelines = [][]Stretch{
+		{stretch(g.Badges[0], day, now, day, now)},
+		{stretch(g.Badges[0], day, now.Add(-6*time.Hour), day, now), stretch(g.Badges[2], now.Add(-6*time.Hour), now.Add(-5*time.Hour), day, now), stretch(g.Badges[1], now.Add(-5*time.Hour), now, day, now)},
+	}
+	return g
+}

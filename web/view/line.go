@@ -1,0 +1,142 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Line is one event of a history.
+type Line struct {
+	When   When
+	Badge  Badge
+	Object string
+	URL    string // of the object, "" = of the whole system
+	What   string // in words
+	Text   string // output, comment, reason
+	Was    string // the condition before, "" = unchanged
+	Kind   string
+}
+
+var words = map[event.Kind]string{
+	event.CheckResult: "check result", event.FlappingStarted: "started flapping", event.FlappingStopped: "stopped flapping",
+	event.AckSet: "acknowledged", event.AckCleared: "acknowledgement ended", event.CommentAdded: "comment added",
+	event.CommentRemoved: "comment removed", event.DowntimeScheduled: "downtime scheduled", event.DowntimeStarted: "downtime started",
+	event.DowntimeEnded: "downtime ended", event.DowntimeCancelled: "downtime cancelled", event.ObjectAdded: "added to the configuration",
+	event.ObjectChanged: "configuration changed", event.ObjectRemoved: "removed from the configuration",
+	event.SettingChanged: "setting changed", event.CommandRejected: "command rejected", event.EngineJoined: "engine joined",
+	event.EngineLeft: "engine left", event.EpochRaised: "epoch raised", event.ConfigLoaded: "configuration loaded",
+	event.NotificationIntended: "notification due", event.NotificationSuppressed: "notification suppressed",
+	event.NotificationDelivered: "notification delivered", event.NotificationFailed: "notification failed",
+	event.NotificationAbandoned: "notification given up",
+}
+
+// Word returns a kind of event for people.
+func Word(k event.Kind) string { return first(words[k], string(k)) }
+
+// NewLine returns the line of an event.
+func NewLine(e *event.Event, now time.Time) Line {
+	l := Line{When: NewWhen(e.Time, now), Object: string(e.Object), Kind: string(e.Kind), Text: e.Text}
+	kind := e.Object.Kind()
+	what := []string{Word(e.Kind)}
+	for _, k := range e.Also {
+		what = append(what, Word(k))
+	}
+	if e.Object != "" {
+		l.URL = URL(e.Object)
+	}
+	switch {
+	case e.Status != nil:
+		l.Badge = badge(kind, e.Status)
+	case e.Measure != nil:
+		l.Badge = Badge{Name: e.Measure.State.Name(kind), Tone: Tone(kind, e.Measure.State)}
+	}
+	if e.Has(event.CheckResult) && e.Measure != nil {
+		l.Text = first(e.Measure.Output, l.Text)
+		if e.Measure.Passive {
+			what[0] = "submitted result"
+		}
+	}
+	if s := e.Status; s != nil && s.Checked && s.State != object.OK && s.MaxAttempts > 1 {
+		what = append(what, fmt.Sprintf("%s %d/%d", s.Type, s.Attempt, s.MaxAttempts))
+	}
+	if e.Transition && e.Was != nil {
+		l.Was = was(kind, e)
+	}
+	if e.Author != "" {
+		what = append(what, "by "+e.Author)
+	}
+	l.What = strings.Join(what, ", ")
+	if l.Text == "" {
+		l.Text = facts(e.Facts)
+	}
+	return l
+}
+
+func was(k object.Kind, e *event.Event) string {
+	switch {
+	case !e.Was.Checked:
+		return "PENDING"
+	case e.Status != nil && e.Status.State == e.Was.State:
+		return e.Was.Type.String()
+	}
+	return e.Was.State.Name(k)
+}
+
+func facts(m map[string]string) string {
+	out := make([]string, 0, len(m))
+	for k, v := range m {
+		out = append(out, k+": "+v)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// Stretch is a time in one state. X and Width are its place in a bar of 1000.
+type Stretch struct {
+	Badge Badge
+	From  When
+	Span  string
+	X     int
+	Width int
+}
+
+// NewTimeline returns the states of an object from since until now. Events are
+// its history, newest first; present is its state now.
+func NewTimeline(k object.Kind, present Badge, events []event.Event, since, now time.Time) []Stretch {
+	var out []Stretch
+	to, current := now, present
+	for i := range events {
+		e := &events[i]
+		at := e.Time.Std()
+		if e.Was == nil || e.Status == nil || at.Before(since) || at.After(to) {
+			continue
+		}
+		before := Badge{Name: "PENDING", Tone: "pending"}
+		if e.Was.Checked {
+			before = Badge{Name: e.Was.State.Name(k), Tone: Tone(k, e.Was.State)}
+		}
+		if before.Name == current.Name {
+			continue
+		}
+		out = append(out, stretch(current, at, to, since, now))
+		to, current = at, before
+	}
+	out = append(out, stretch(current, since, to, since, now))
+	slices.Reverse(out)
+	return out
+}
+
+func stretch(b Badge, from, to, since, now time.Time) Stretch {
+	b.Soft = false
+	total := now.Sub(since)
+	x := int(1000 * from.Sub(since) / total)
+	return Stretch{
+		Badge: b, From: NewWhen(object.At(from), now), Span: Span(to.Sub(from)),
+		X: x, Width: max(3, int(1000*to.Sub(since)/total)-x),
+	}
+}
