@@ -66,8 +66,10 @@ type guard struct {
 	metrics *metrics
 
 	known *marks // as found at start; nil = none
-	acked uint64 // as found at start
-	file  *os.File
+	// unreadable are positions whose loss was accepted; fixed after the start.
+	unreadable []span
+	acked      uint64 // as found at start
+	file       *os.File
 
 	last   atomic.Uint64
 	wake   chan struct{}
@@ -92,6 +94,9 @@ func newGuard(b *Bus) (*guard, error) {
 	g.acked = readAck(g.file)
 	g.last.Store(g.acked)
 	if err := g.checkFolders(); err != nil {
+		return nil, errors.Join(err, g.file.Close())
+	}
+	if err := g.checkBlocks(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
 	return g, nil
@@ -220,24 +225,23 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 		}
 		return nil
 	}
-	want := g.acked
-	known := uint64(0)
+	want, known := g.reached(), uint64(0)
 	if g.known != nil {
-		want, known = max(want, g.known.Streams[g.names.Log].Last), g.known.Gaps
+		known = g.known.Gaps
 	}
 	if st.LastSeq < want {
 		return g.loss(g.names.Log, "the log ends at position %d, but %d was acknowledged", st.LastSeq, want)
 	}
 	if st.Msgs == 0 {
-		return g.checkFront(st, info.Config.MaxAge, st.LastSeq+1)
+		return g.checkFront(info.Config.MaxAge, st.LastSeq+1)
 	}
 	if holes > known {
 		return g.loss(g.names.Log, "%d positions between %d and %d are missing%s", holes-known, st.FirstSeq, st.LastSeq, firstOf(st.Deleted))
 	}
-	return g.checkFront(st, info.Config.MaxAge, st.FirstSeq)
+	return g.checkFront(info.Config.MaxAge, st.FirstSeq)
 }
 
-func (g *guard) checkFront(_ jetstream.StreamState, maxAge time.Duration, first uint64) error {
+func (g *guard) checkFront(maxAge time.Duration, first uint64) error {
 	if g.known == nil {
 		return nil
 	}
@@ -274,7 +278,7 @@ func streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jets
 
 // refresh writes marks of what the streams hold now.
 func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
-	m := &marks{Streams: map[string]streamMark{}}
+	m := &marks{Streams: map[string]streamMark{}, Unreadable: g.unreadable}
 	if g.known != nil {
 		m.Days = g.known.Days
 	}

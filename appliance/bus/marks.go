@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type marks struct {
 	// Gaps are positions that were missing inside the log when an operator
 	// accepted a loss.
 	Gaps uint64 `json:"gaps"`
+	// Unreadable are positions whose records were damaged when an operator
+	// accepted a loss.
+	Unreadable []span `json:"unreadable,omitempty"`
 }
 
 // streamMark is the least a stream must still reach.
@@ -52,7 +56,12 @@ func readMarks(data string) (*marks, error) {
 		return nil, fmt.Errorf("read marks of the log store %s: %w", path, err)
 	}
 	m := &marks{}
-	if err := json.Unmarshal(buf, m); err != nil {
+	text, sum, _ := bytes.Cut(buf, []byte("\n#"))
+	err = json.Unmarshal(text, m)
+	if err == nil && string(sum) != marksSum(text) {
+		err = errors.New("its checksum is wrong")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read marks of the log store %s: %w; restore the file from a backup, or %s", path, err, acceptLoss(data))
 	}
 	return m, nil
@@ -68,7 +77,7 @@ func (m *marks) write(data string) error {
 	if err != nil {
 		return fmt.Errorf("write marks of the log store: %w", err)
 	}
-	_, err = f.Write(append(buf, '\n'))
+	_, err = fmt.Fprintf(f, "%s\n#%s", buf, marksSum(buf))
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
@@ -78,6 +87,9 @@ func (m *marks) write(data string) error {
 	}
 	return nil
 }
+
+// marksSum is the last line of the marks file.
+func marksSum(text []byte) string { return fmt.Sprintf(" %08x\n", crc32.ChecksumIEEE(text)) }
 
 // addDay notes a position of the log once a day and forgets days that retention
 // has removed.

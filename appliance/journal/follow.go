@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"jaque.sh/jaque/appliance/core/event"
 )
 
@@ -89,10 +91,14 @@ func (j *jetStream) Follow(ctx context.Context, from Position, fn func([]event.E
 	defer cancel()
 	box := newInbox(from)
 	var tails sync.WaitGroup
-	for s, at := range map[event.Stream]uint64{event.Log: from.Log, event.Results: from.Results} {
+	for _, s := range []event.Stream{event.Log, event.Results} {
+		at, to := from.Log, target.Log
+		if s == event.Results {
+			at, to = from.Results, target.Results
+		}
 		t := newTail(j, s, at, box)
 		tails.Go(func() {
-			if err := t.run(ctx); err != nil {
+			if err := t.run(ctx, to); err != nil {
 				box.fail(err)
 			}
 		})
@@ -136,14 +142,42 @@ func (j *jetStream) target(ctx context.Context, from *Position) (Position, error
 			"asked", from.Results, "end", results.LastSeq)
 		from.Results = results.LastSeq
 	}
+	// What retention removed may still stand in a block.
+	from.Log = max(from.Log, max(log.FirstSeq, 1)-1)
+	from.Results = max(from.Results, max(results.FirstSeq, 1)-1)
 	target := *from
-	if log.Msgs > 0 {
-		target.Log = max(from.Log, log.LastSeq)
+	target.Log, err = j.newest(ctx, event.Log, from.Log, log)
+	if err != nil {
+		return Position{}, err
 	}
-	if results.Msgs > 0 {
-		target.Results = max(from.Results, results.LastSeq)
+	target.Results, err = j.newest(ctx, event.Results, from.Results, results)
+	return target, err
+}
+
+// newest returns the last position behind from that holds an event: an accepted
+// loss may have left a hole at the very end.
+func (j *jetStream) newest(ctx context.Context, s event.Stream, from uint64, st jetstream.StreamState) (uint64, error) {
+	if st.Msgs == 0 || st.LastSeq <= from {
+		return from, nil
 	}
-	return target, nil
+	last := st.LastSeq
+	if st.NumDeleted > 0 {
+		stream, err := j.bus.JetStream().Stream(ctx, j.streamName(s))
+		if err != nil {
+			return 0, fmt.Errorf("look at stream %s: %w", j.streamName(s), err)
+		}
+		info, err := stream.Info(ctx, jetstream.WithDeletedDetails(true))
+		if err != nil {
+			return 0, fmt.Errorf("look at stream %s: %w", j.streamName(s), err)
+		}
+		for i := len(info.State.Deleted) - 1; i >= 0 && info.State.Deleted[i] == last; i-- {
+			last--
+		}
+	}
+	for s == event.Log && last > from && j.bus.AcceptedLoss(last) {
+		last--
+	}
+	return max(last, from), nil
 }
 
 func (j *jetStream) deliver(ctx context.Context, box *inbox, target Position, fn func([]event.Event) error, caughtUp func()) error {

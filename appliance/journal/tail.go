@@ -48,7 +48,9 @@ func newTail(j *jetStream, s event.Stream, from uint64, box *inbox) *tail {
 }
 
 // run follows until ctx ends (nil) or the stream cannot be followed any more.
-func (t *tail) run(ctx context.Context) error {
+// What stood on the stream at the beginning, up to target, is replayed.
+func (t *tail) run(ctx context.Context, target uint64) error {
+	t.next = t.replay(ctx, t.next, target)
 	wait := retryFirst
 	for {
 		err := t.consume(ctx)
@@ -202,13 +204,20 @@ func (t *tail) receive(round int, m *nats.Msg) {
 func (t *tail) hand(seq uint64, data []byte) {
 	var e event.Event
 	if err := event.Decode(data, &e); err != nil {
-		t.j.metrics.skipped.WithLabelValues(t.stream.String(), "decode").Inc()
-		t.j.opts.Logger.Warn("an event cannot be read and is passed over", "stream", t.name, "seq", seq, "err", err)
+		t.passOver(seq, err)
 		t.box.put(t.stream, seq)
 		return
 	}
 	e.Stream, e.Seq = t.stream, seq
 	t.box.put(t.stream, seq, e)
+}
+
+// errUndecodable is logged for what replay could not decode.
+var errUndecodable = errors.New("not an event")
+
+func (t *tail) passOver(seq uint64, err error) {
+	t.j.metrics.skipped.WithLabelValues(t.stream.String(), "decode").Inc()
+	t.j.opts.Logger.Warn("an event cannot be read and is passed over", "stream", t.name, "seq", seq, "err", err)
 }
 
 // control answers flow control and uses an idle stream's heartbeat to notice
@@ -256,7 +265,7 @@ func (t *tail) gap(from, to uint64) error {
 	}
 	t.j.metrics.skipped.WithLabelValues(t.stream.String(), "gap").Add(float64(to - from))
 	for seq := from; seq < to && t.stream == event.Log; seq++ {
-		if _, known := slices.BinarySearch(info.State.Deleted, seq); !known {
+		if _, known := slices.BinarySearch(info.State.Deleted, seq); !known && !t.j.bus.AcceptedLoss(seq) {
 			return fmt.Errorf("stream %s: positions %d to %d cannot be read; its store is damaged, stop and restore it from a backup", t.name, seq, to-1)
 		}
 	}

@@ -1,0 +1,222 @@
+package bus
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/minio/highwayhash"
+)
+
+// Block is one file of a stream in the embedded server's store. Reading it
+// directly is five times as fast as through the server, and finds damage before
+// the server repairs it by cutting. A file may end in the middle of a record
+// that is just being written, and may hold records that retention has removed.
+type Block struct {
+	path   string
+	stream string
+	index  uint32
+	First  uint64 // position of the first record
+}
+
+// Form of a record (nats-server 2.15.3): length with a flag for headers (4
+// bytes), position with flags (8), time (8), length of the subject (2), subject,
+// with headers their length (4) and they, data, checksum (8) of all but the
+// first field and the lengths. Little endian.
+const (
+	recordHead = 22
+	recordSum  = 8
+	headerFlag = 1 << 31
+	erasedFlag = 1 << 63 // the position was removed
+	tombFlag   = 1 << 62 // says that another position was removed
+	recordMax  = 32 << 20
+)
+
+// errRecord: what follows in a block is not a record.
+var errRecord = errors.New("no readable record")
+
+// Blocks returns the files of a stream in order; nil with an external server or
+// when they cannot be listed.
+func (b *Bus) Blocks(stream string) []Block {
+	if b.embed == nil {
+		return nil
+	}
+	return listBlocks(b.embed.guard.folder(stream), stream)
+}
+
+func listBlocks(folder, stream string) []Block {
+	names, _ := filepath.Glob(filepath.Join(folder, "msgs", "*.blk"))
+	var blocks []Block
+	for _, name := range names {
+		n, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(name), ".blk"), 10, 32)
+		if err != nil {
+			continue
+		}
+		k := Block{path: name, stream: stream, index: uint32(n)}
+		if k.First = k.first(); k.First > 0 {
+			blocks = append(blocks, k)
+		}
+	}
+	slices.SortFunc(blocks, func(a, b Block) int { return int(int64(a.index) - int64(b.index)) })
+	return blocks
+}
+
+// first reads the position of the first message, or of what a block without one
+// says was removed; 0 if there is nothing.
+func (k Block) first() uint64 {
+	f, err := os.Open(k.path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var head [recordHead]byte
+	if n, _ := f.ReadAt(head[:], 0); n < recordHead {
+		return 0
+	}
+	if seq := binary.LittleEndian.Uint64(head[4:]); seq&(erasedFlag|tombFlag) == 0 {
+		return seq
+	}
+	var first uint64
+	if err := k.Scan(func(seq uint64, _ []byte) bool { first = seq; return false }); err != nil || first == 0 {
+		return binary.LittleEndian.Uint64(head[4:]) &^ (erasedFlag | tombFlag)
+	}
+	return first
+}
+
+// Path returns the file's name.
+func (k Block) Path() string { return k.path }
+
+// Scan calls fn with every record in order until it returns false. The data is
+// valid during the call only. It fails at a record that cannot be read.
+func (k Block) Scan(fn func(seq uint64, data []byte) bool) error {
+	buf, err := os.ReadFile(k.path)
+	if err != nil {
+		return fmt.Errorf("read block: %w", err)
+	}
+	r, err := k.reader(buf)
+	if err != nil {
+		return err
+	}
+	for len(r.rest) > 0 {
+		seq, data, err := r.next()
+		if err != nil {
+			return fmt.Errorf("block %s at byte %d: %w", k.path, len(buf)-len(r.rest), err)
+		}
+		if seq != 0 && !fn(seq, data) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// recordReader walks through the bytes of a block.
+type recordReader struct {
+	rest []byte
+	gone uint64 // newest position that a record says was removed
+	hash *highwayhash.Digest64
+	sum  [recordSum]byte
+}
+
+func (k Block) reader(buf []byte) (*recordReader, error) {
+	key := sha256.Sum256(fmt.Appendf(nil, "%s-%d", k.stream, k.index))
+	hash, err := highwayhash.NewDigest64(key[:])
+	if err != nil {
+		return nil, fmt.Errorf("read block %s: %w", k.path, err)
+	}
+	return &recordReader{rest: buf, hash: hash}, nil
+}
+
+// next returns the next record; position 0 for one that holds no message. After
+// a record with a wrong checksum and a believable length it can go on.
+func (r *recordReader) next() (uint64, []byte, error) {
+	if len(r.rest) < recordHead+recordSum {
+		return 0, nil, errRecord
+	}
+	length := binary.LittleEndian.Uint32(r.rest)
+	hasHeader := length&headerFlag != 0
+	size := int(length &^ headerFlag)
+	subject := int(binary.LittleEndian.Uint16(r.rest[20:]))
+	at := recordHead + subject
+	if size > len(r.rest) || size > recordMax || at+recordSum > size {
+		return 0, nil, errRecord
+	}
+	record := r.rest[:size]
+	headAt := at
+	if hasHeader {
+		if at+4+recordSum > size {
+			return 0, nil, errRecord
+		}
+		head := int(binary.LittleEndian.Uint32(record[at:]))
+		headAt = at + 4
+		if at = headAt + head; head < 0 || at+recordSum > size {
+			return 0, nil, errRecord
+		}
+	}
+	end := size - recordSum
+	r.rest = r.rest[size:]
+	r.hash.Reset()
+	r.hash.Write(record[4:20])
+	r.hash.Write(record[recordHead : recordHead+subject])
+	r.hash.Write(record[headAt:end])
+	if !bytes.Equal(r.hash.Sum(r.sum[:0]), record[end:]) {
+		return 0, nil, errSum
+	}
+	seq := binary.LittleEndian.Uint64(record[4:])
+	if seq&(erasedFlag|tombFlag) != 0 {
+		r.gone = max(r.gone, seq&^(erasedFlag|tombFlag))
+		return 0, nil, nil
+	}
+	return seq, record[at:end], nil
+}
+
+// errSum: the record's checksum is wrong; the next one may be readable.
+var errSum = fmt.Errorf("%w: its checksum is wrong", errRecord)
+
+// span is a range of positions.
+type span struct {
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// damaged looks for positions inside a block that cannot be read, and returns
+// the last one that can. Unreadable bytes behind the last readable record do not
+// count: a kill leaves them, and whether they held something acknowledged is
+// known elsewhere.
+func (k Block) damaged() (bad []span, last uint64, err error) {
+	buf, err := os.ReadFile(k.path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read block: %w", err)
+	}
+	r, err := k.reader(buf)
+	if err != nil {
+		return nil, 0, err
+	}
+	last = k.First - 1
+	broken := false
+	for len(r.rest) > 0 {
+		seq, _, err := r.next()
+		if errors.Is(err, errSum) {
+			broken = true
+			continue
+		}
+		if err != nil {
+			break
+		}
+		if seq == 0 {
+			last = max(last, r.gone)
+			continue
+		}
+		if broken && seq > last+1 {
+			bad = append(bad, span{last + 1, seq - 1})
+		}
+		broken, last = false, max(last, seq)
+	}
+	return bad, last, nil
+}
