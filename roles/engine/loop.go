@@ -48,7 +48,8 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	go e.snapshots(work)
 	follower := make(chan error, 1)
 	go func() {
-		follower <- e.opt.Journal.Follow(work, e.proj.Position(), e.onTail, e.inbox.markCaughtUp)
+		tail := func(events []event.Event) error { return e.onTail(work, events) }
+		follower <- e.opt.Journal.Follow(work, e.proj.Position(), tail, e.inbox.markCaughtUp)
 	}()
 	err := e.loop(ctx, work, follower, ready)
 	e.running.Store(false)
@@ -56,11 +57,15 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	return err
 }
 
-// onTail hands a batch to the loop and waits until it is folded.
-func (e *Engine) onTail(events []event.Event) error {
+// onTail hands a batch to the loop and waits until it is folded, because the
+// journal uses the batch again. Once the loop has ended nobody folds.
+func (e *Engine) onTail(work context.Context, events []event.Event) error {
 	b := &tailBatch{events: events, done: make(chan struct{})}
-	e.tail <- b
-	<-b.done
+	select {
+	case e.tail <- b:
+		<-b.done
+	case <-work.Done():
+	}
 	return nil
 }
 

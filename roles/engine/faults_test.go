@@ -1,0 +1,219 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/roles/engine"
+)
+
+// faulty is a journal whose append and follow can be made to go wrong.
+type faulty struct {
+	journal.Journal
+	append func(e *event.Event, expect uint64, done journal.Done) bool
+	follow atomic.Pointer[error]
+	cancel chan struct{}
+}
+
+func (f *faulty) Append(e *event.Event, expect uint64, done journal.Done) {
+	if f.append != nil && f.append(e, expect, done) {
+		return
+	}
+	f.Journal.Append(e, expect, done)
+}
+
+func (f *faulty) Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-f.cancel:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	err := f.Journal.Follow(ctx, from, fn, caughtUp)
+	if e := f.follow.Load(); e != nil {
+		return *e
+	}
+	return err
+}
+
+func critical(engine.Job) fold.Result { return fold.Result{State: object.Critical, Output: "broken"} }
+
+// T12: the acknowledgement of an append that landed is lost. The retry is
+// refused, and the engine finds its event on the tail instead of deciding again.
+func TestALostAcknowledgementDoesNotDoubleATransition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		lost := 0
+		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
+			if e.Object == "" || lost > 0 {
+				return false
+			}
+			lost++
+			j.Journal.Append(e, expect, func(uint64, error) { done(0, journal.ErrUnknown) })
+			return true
+		}
+		g := start(t, site(1, 1), j, &runner{answer: critical})
+		time.Sleep(5 * time.Minute)
+		events, _ := g.j.History(t.Context(), journal.Query{Object: "h0!s0"})
+		if lost != 1 || len(events) != 3 {
+			t.Errorf("%d events with %d lost acknowledgement, want soft 1, soft 2, hard 3", len(events), lost)
+		}
+		g.end()
+	})
+}
+
+func TestAnAppendThatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		failed := 0
+		j.append = func(e *event.Event, _ uint64, done journal.Done) bool {
+			if e.Object == "" || failed >= 4 {
+				return false
+			}
+			failed++
+			done(0, errors.New("no space left on device"))
+			return true
+		}
+		g := start(t, site(1, 1), j, &runner{answer: critical})
+		time.Sleep(3 * time.Minute)
+		if st := g.status("h0!s0"); st.State != object.Critical || st.Attempt != 3 {
+			t.Errorf("after %d failed appends: %+v, want hard CRITICAL", failed, st)
+		}
+		g.end()
+	})
+}
+
+// T9: another writer's event lands between decision and append. The append is
+// refused and the job is decided again on what holds now.
+func TestARefusedAppendIsDecidedAgainOnTheNewState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		raced := false
+		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
+			if e.Object == "" || raced || e.Status == nil || e.Status.Attempt != 2 {
+				return false
+			}
+			raced = true
+			other := *e
+			status := *e.Status
+			other.ID, other.Writer, other.Status = "other-1", "e0", &status
+			j.Journal.Append(&other, expect, func(uint64, error) {
+				j.Journal.Append(e, expect, done)
+			})
+			return true
+		}
+		g := start(t, site(1, 1), j, &runner{answer: critical})
+		time.Sleep(3 * time.Minute)
+		events, _ := g.j.History(t.Context(), journal.Query{Object: "h0!s0"})
+		var attempts []int32
+		for i := len(events) - 1; i >= 0; i-- {
+			attempts = append(attempts, events[i].Status.Attempt)
+		}
+		if len(attempts) != 3 || attempts[1] != 2 || attempts[2] != 3 || events[1].Writer != "e0" {
+			t.Errorf("attempts on the log are %v, want 1, 2 by the other writer, 3", attempts)
+		}
+		g.end()
+	})
+}
+
+// T16: the log holds an epoch above the engine's view. It repairs its epoch and
+// goes on writing.
+func TestANewerEpochOnTheLogIsRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJournal()
+		g := start(t, site(1, 1), j, &runner{answer: critical})
+		ahead := g.e.View().Epoch + 1000
+		st := &event.Status{State: object.OK, Checked: true, Attempt: 1, MaxAttempts: 3}
+		j.Append(&event.Event{
+			Version: 1, ID: "foreign", Kind: event.CheckResult, Object: "h0!s0", Epoch: ahead, Writer: "e0",
+			Time: object.At(time.Now()), Status: st, Measure: &event.Measure{Epoch: ahead, N: 1},
+		}, 0, func(uint64, error) {})
+		time.Sleep(3 * time.Minute)
+		if got := g.status("h0!s0"); got.State != object.Critical {
+			t.Errorf("state %+v, want the engine's own CRITICAL on top of the foreign event", got)
+		}
+		if e := g.e.View().Epoch; e <= ahead { // S122
+			t.Errorf("epoch %d, want above %d", e, ahead)
+		}
+		g.end()
+	})
+}
+
+// T21: retention has emptied the object's subject while its state is known.
+func TestAnEmptiedSubjectIsWrittenWithItsNewBase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &emptied{Journal: newJournal()}
+		g := start(t, site(1, 1), j, &runner{answer: critical})
+		for g.status("h0!s0").Type != object.Soft {
+			time.Sleep(time.Second)
+		}
+		j.from.Store(true)
+		time.Sleep(3 * time.Minute)
+		if st := g.status("h0!s0"); st.Attempt != 3 || st.Type != object.Hard {
+			t.Errorf("status %+v, want the hard problem", st)
+		}
+		if n := j.refused.Load(); n == 0 || n > 3 {
+			t.Errorf("%d appends were refused, want one or two", n)
+		}
+		g.end()
+	})
+}
+
+// emptied compares with position 0 from a moment on, as a server does whose
+// retention removed every event of a subject.
+type emptied struct {
+	journal.Journal
+	from    atomic.Bool
+	refused atomic.Int64
+	last    atomic.Uint64
+}
+
+func (e *emptied) Append(ev *event.Event, expect uint64, done journal.Done) {
+	if !e.from.Load() || ev.Object == "" || e.last.Load() != 0 {
+		e.Journal.Append(ev, expect, done)
+		return
+	}
+	if expect != 0 {
+		e.refused.Add(1)
+		done(0, journal.ErrConflict)
+		return
+	}
+	real, _ := e.Journal.LastOf(context.Background(), ev.Object)
+	e.Journal.Append(ev, real, func(seq uint64, err error) {
+		e.last.Store(seq)
+		done(seq, err)
+	})
+}
+
+func (e *emptied) LastOf(ctx context.Context, id object.ID) (uint64, error) {
+	if e.from.Load() && e.last.Load() == 0 {
+		return 0, nil
+	}
+	return e.Journal.LastOf(ctx, id)
+}
+
+// S133: a log follower that stops by itself ends the engine.
+func TestAFollowerThatEndsEndsTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal(), cancel: make(chan struct{})}
+		g := start(t, site(1, 1), j, &runner{})
+		close(j.cancel)
+		err := <-g.done
+		if err == nil || !strings.Contains(err.Error(), "follow") {
+			t.Errorf("the engine returned %v, want an error that names the follower", err)
+		}
+		g.stop()
+	})
+}
