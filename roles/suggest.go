@@ -47,3 +47,10 @@ func edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// UnknownCommand is the error for a first word that is no subcommand.
+func UnknownCommand(word string) error {
+	commands := []string{"check-config", "demo", "version", "help"}
+	return &UsageError{[]string{fmt.Sprintf("there is no command %q, only %s, or flags for a role%s",
+		word, strings.Join(commands, ", "), didYouMean(word, commands))}}
+}

@@ -1,0 +1,109 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/config"
+	"jaque.sh/jaque/roles/engine"
+	"jaque.sh/jaque/web"
+)
+
+// reloader reads the config again on a signal: all or nothing.
+type reloader struct {
+	a      *appliance
+	checks *checks
+	ok     prometheus.Gauge
+	at     prometheus.Gauge
+	failed prometheus.Counter
+
+	mu     sync.Mutex // guards result
+	result web.Reload
+}
+
+func newReloader(a *appliance, c *checks) *reloader {
+	r := &reloader{a: a, checks: c,
+		ok: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jaque_config_last_reload_successful",
+			Help: "1 if the config in use is the one that was read last, else 0."}),
+		at: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jaque_config_last_reload_success_timestamp_seconds",
+			Help: "When the config in use was read."}),
+		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "jaque_config_reload_failures_total",
+			Help: "Reloads that changed nothing because the config was wrong."}),
+	}
+	a.reg.MustRegister(r.ok, r.at, r.failed)
+	r.succeeded(a.config)
+	return r
+}
+
+// run reloads once per signal until ctx ends.
+func (r *reloader) run(ctx context.Context, ready func()) error {
+	ready()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.a.p.Reload:
+			r.reload(ctx)
+		}
+	}
+}
+
+// reload switches to the config as it stands now; a wrong one changes nothing
+// and says so in the log, a metric and on the dashboard.
+func (r *reloader) reload(ctx context.Context) {
+	began, log := time.Now(), r.a.p.Logger
+	next, problems := config.Load(r.a.s.Config, r.a.configOptions())
+	if len(problems) > 0 {
+		var lines []string
+		for _, p := range problems {
+			lines = append(lines, p.String())
+			log.Error("config problem", "problem", p.String())
+		}
+		log.Error("config is wrong, the running one is kept", "config", r.a.s.Config, "problems", len(problems))
+		r.kept(lines)
+		return
+	}
+	change := config.Diff(r.a.proj.Set(), next.Set)
+	// The checks know both generations' objects before the engine asks for one.
+	r.checks.use(next)
+	err := r.a.engine.Reload(ctx, next.Set, engine.Change(change))
+	if err != nil {
+		log.Error("config was not switched, the running one is kept", "err", err)
+		r.kept([]string{fmt.Sprintf("the engine did not take it: %v", err)})
+		return
+	}
+	r.succeeded(next)
+	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),
+		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))
+}
+
+func (r *reloader) succeeded(c *config.Config) {
+	var warnings []string
+	for _, w := range c.Warnings {
+		warnings = append(warnings, w.String())
+	}
+	r.ok.Set(1)
+	r.at.SetToCurrentTime()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result = web.Reload{At: time.Now(), OK: true, Generation: c.Set.Generation, Problems: warnings}
+}
+
+func (r *reloader) kept(problems []string) {
+	r.ok.Set(0)
+	r.failed.Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.At, r.result.OK, r.result.Problems = time.Now(), false, problems
+}
+
+// last returns the outcome of the last load.
+func (r *reloader) last() web.Reload {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.result
+}

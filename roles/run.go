@@ -1,0 +1,62 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"jaque.sh/jaque/appliance/config"
+	"jaque.sh/jaque/appliance/listen"
+)
+
+// Process is what a role gets from the process it runs in.
+type Process struct {
+	Logger  *slog.Logger
+	Stdout  io.Writer
+	Version string
+	// Reload receives a value for each SIGHUP; nil = never.
+	Reload <-chan struct{}
+	// Listener is an open HTTP listener; nil = the role opens one as the
+	// settings say.
+	Listener *listen.Server
+	// Started is called once, when the role serves HTTP, with the address;
+	// nil = nobody asks.
+	Started func(address string)
+}
+
+// ErrNotReleased says that a role exists in the contract, not yet in this build.
+var ErrNotReleased = errors.New("not available in this release")
+
+// Run runs a role until ctx ends. The error names what went wrong; ExitCode
+// turns it into the process's exit status.
+func Run(ctx context.Context, s Settings, p Process) error {
+	for _, w := range s.Warnings {
+		p.Logger.Warn("odd command line", "warning", w)
+	}
+	if !s.Role.Released {
+		return fmt.Errorf("role %s is %w", s.Role.Name, ErrNotReleased)
+	}
+	return runAll(ctx, s, p)
+}
+
+// Exit statuses of the program.
+const (
+	ExitDone   = 0 // it did what it was told
+	ExitFailed = 1 // it failed while running
+	ExitUsage  = 2 // the command line or the config is wrong
+)
+
+// ExitCode returns the exit status for the result of Parse or Run.
+func ExitCode(err error) int {
+	var usage *UsageError
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.As(err, &usage), errors.As(err, &problems):
+		return ExitUsage
+	}
+	return ExitFailed
+}
