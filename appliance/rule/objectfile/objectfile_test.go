@@ -213,7 +213,7 @@ func TestValues(t *testing.T) {
 	if o.Text("notes", "none") != "none" || o.Text("alias", "def") != "def" || o.Find("alias") == nil || o.Find("notes") != nil {
 		t.Error("texts")
 	}
-	if got := o.Vars(); !reflect.DeepEqual(got, map[string]string{"V1": "", "V2": "text"}) {
+	if got := o.Vars(); !reflect.DeepEqual(got, map[string]string{"V1": "null", "V2": "text"}) {
 		t.Errorf("variables: %q", got)
 	}
 	var problems objectfile.Problems

@@ -68,8 +68,8 @@ func (o *Object) Bool(name string, def bool) bool {
 	return integer(d.Value) > 0
 }
 
-// Vars returns the custom variables, names in upper case without "_"; a null
-// value is "". The result is nil if there are none.
+// Vars returns the custom variables, names in upper case without "_"; to them
+// null is a text like any other. The result is nil if there are none.
 func (o *Object) Vars() map[string]string {
 	var vars map[string]string
 	for _, d := range o.Directives {
@@ -79,11 +79,7 @@ func (o *Object) Vars() map[string]string {
 		if vars == nil {
 			vars = map[string]string{}
 		}
-		value := d.Value
-		if value == null {
-			value = ""
-		}
-		vars[d.Name[1:]] = value
+		vars[d.Name[1:]] = d.Value
 	}
 	return vars
 }
