@@ -1,0 +1,103 @@
+package bus
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// writeBlock has the server write messages and returns the bytes of the block.
+func writeBlock(t testing.TB, n int) (Block, []byte) {
+	t.Helper()
+	data := t.TempDir()
+	b, err := Open(t.Context(), Options{Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if _, err := b.JetStream().Publish(t.Context(), "jaque.log.web01", fmt.Appendf(nil, "event %d", i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	blocks := b.Blocks("JAQUE_LOG")
+	if len(blocks) != 1 || blocks[0].First != 1 {
+		t.Fatalf("blocks = %+v, want one that begins at 1", blocks)
+	}
+	buf, err := os.ReadFile(blocks[0].Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blocks[0], buf
+}
+
+func TestBlockHoldsWhatTheServerStored(t *testing.T) {
+	k, buf := writeBlock(t, 5)
+	next := uint64(1)
+	err := k.Scan(func(seq uint64, data []byte) bool {
+		if seq != next || string(data) != fmt.Sprintf("event %d", seq) {
+			t.Errorf("record %d = %q", seq, data)
+		}
+		next++
+		return true
+	})
+	if err != nil || next != 6 {
+		t.Errorf("scan ended in front of %d with %v", next, err)
+	}
+	bad, last, err := k.damaged()
+	if len(bad) != 0 || last != 5 || err != nil {
+		t.Errorf("damage = %v, last %d, %v", bad, last, err)
+	}
+
+	// Any byte that changes is noticed: as a hole, or as an end that comes too early.
+	copyOf := Block{path: filepath.Join(t.TempDir(), "1.blk"), stream: k.stream, index: k.index, First: 1}
+	for at := range buf {
+		changed := append([]byte(nil), buf...)
+		changed[at] ^= 0x10
+		if err := os.WriteFile(copyOf.path, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		bad, last, err := copyOf.damaged()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(bad) == 0 && last == 5 {
+			t.Fatalf("a change of byte %d of %d was not noticed", at, len(buf))
+		}
+	}
+	// Cut anywhere, the records in front of the cut are read.
+	for size := range buf {
+		if err := os.WriteFile(copyOf.path, buf[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if bad, last, err := copyOf.damaged(); len(bad) > 0 || last > 4 || err != nil {
+			t.Fatalf("cut to %d of %d: %v, last %d, %v", size, len(buf), bad, last, err)
+		}
+	}
+}
+
+func FuzzBlock(f *testing.F) {
+	k, buf := writeBlock(f, 3)
+	f.Add(buf)
+	f.Add(buf[:len(buf)-1])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, buf []byte) {
+		r, err := k.reader(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(r.rest) > 0 {
+			before := len(r.rest)
+			_, _, err := r.next()
+			if len(r.rest) == before {
+				if err == nil {
+					t.Fatal("no error and no step")
+				}
+				return
+			}
+		}
+	})
+}
