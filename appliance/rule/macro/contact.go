@@ -54,6 +54,7 @@ func (e *expander) contacts(q query, get func(*Contact) string) string {
 	return strings.Join(values, q.second)
 }
 
+// of returns a value of a contact, "" if there is none.
 func of(c *Contact, get func(*Contact) string) string {
 	if c == nil {
 		return ""

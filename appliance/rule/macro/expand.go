@@ -34,6 +34,7 @@ func Expand(text string, src *Source, opts Options) string {
 	return e.expand(text)
 }
 
+// expander expands one text.
 type expander struct {
 	src   *Source
 	opts  Options
@@ -124,6 +125,8 @@ type query struct {
 	two           bool // there is a second part
 }
 
+// lookup finds the table that a name is in and answers from it. Asking costs no
+// more than the macro that is asked for.
 func (e *expander) lookup(q query) (string, bool) {
 	if strings.HasPrefix(q.name, "_") {
 		return e.custom(q)
@@ -199,6 +202,7 @@ func missing(q query) string {
 	return ""
 }
 
+// joined returns a macro's value for every member of a group.
 func (e *expander) joined(g *Group, delimiter string, get getter) string {
 	values := make([]string, len(g.Members))
 	for i, o := range g.Members {

@@ -9,6 +9,7 @@ import (
 // getter returns the value of a macro for an object.
 type getter func(*expander, *object.Object) string
 
+// field is a macro that belongs to hosts or to services.
 type field struct {
 	kind object.Kind
 	get  getter
@@ -110,10 +111,13 @@ var serviceOnly = map[string]getter{
 	"LASTSERVICEUNKNOWN":  lastIn(object.Unknown),
 }
 
+// lastIn returns when an object was last in a state, 0 for never.
 func lastIn(s object.State) getter {
 	return func(e *expander, o *object.Object) string { return epoch(e.src.state(o).Measure.LastIn[s]) }
 }
 
+// servicesIn counts the services of a host that are in a state. One that was
+// never checked counts by its initial state.
 func servicesIn(s object.State) getter {
 	return func(e *expander, o *object.Object) string {
 		n := 0

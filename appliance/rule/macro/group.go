@@ -6,6 +6,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
+// groupField is a macro that belongs to groups of hosts or of services.
 type groupField struct {
 	kind object.Kind
 	get  func(*expander, *Group) string
@@ -45,6 +46,7 @@ func groupAlias(g *Group) string {
 	return g.Name
 }
 
+// members lists something of every member.
 func members(g *Group, get func(*object.Object) string) string {
 	names := make([]string, len(g.Members))
 	for i, o := range g.Members {

@@ -19,6 +19,7 @@ var dateFields = map[string]func(*Source) string{
 	"TIMET": func(s *Source) string { return epoch(s.Now) },
 }
 
+// layout returns the date of a format as the time package writes it.
 func (f DateFormat) layout() string {
 	switch f {
 	case Euro:
@@ -29,6 +30,7 @@ func (f DateFormat) layout() string {
 	return "01-02-2006"
 }
 
+// now returns the present in the place where texts are read.
 func (s *Source) now() time.Time {
 	t := time.UnixMilli(int64(s.Now))
 	if s.Location == nil {

@@ -24,6 +24,8 @@ func SplitCommand(line string) (argv []string, needsShell bool, err error) {
 	return s.words, s.shell || assignment(s.words[0]), nil
 }
 
+// splitter is a small part of a POSIX shell: words, quotes and backslashes. What
+// it meets beyond that it marks for a real one.
 type splitter struct {
 	line  string
 	at    int
@@ -53,6 +55,7 @@ func (s *splitter) put(c byte) {
 	s.word = append(s.word, c)
 }
 
+// single takes a character within single quotes, where nothing is special.
 func (s *splitter) single(c byte) {
 	if c == '\'' {
 		s.quote = 0
@@ -83,6 +86,7 @@ func (s *splitter) double(c byte) {
 
 func special(c byte) bool { return c == '"' || c == '\\' || c == '$' || c == '`' }
 
+// plain takes a character outside quotes.
 func (s *splitter) plain(c byte) {
 	switch c {
 	case ' ', '\t', '\r', '\n':
@@ -103,6 +107,7 @@ func (s *splitter) plain(c byte) {
 	s.put(c)
 }
 
+// end finishes a word, also one of nothing but a pair of quotes.
 func (s *splitter) end() {
 	if s.inArg {
 		s.words = append(s.words, string(s.word))

@@ -9,6 +9,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
+// alias returns an object's name for people.
 func alias(o *object.Object) string {
 	if o.Alias != "" {
 		return o.Alias
@@ -74,6 +75,8 @@ func checkType(s *fold.State) string {
 
 func percent(s *fold.State) string { return fmt.Sprintf("%.2f", fold.Percent(s.Measure.Ring)) }
 
+// notifies tells whether notifications are on: an operator's switch goes before
+// the declaration.
 func (e *expander) notifies(o *object.Object) string {
 	st := &e.src.state(o).Status
 	on := e.src.declared(o, "notifications_enabled") != "0" || st.On.Has(object.SwitchNotifications)

@@ -56,6 +56,8 @@ func Parse(src Source) (File, Problems) {
 	return p.file, p.problems
 }
 
+// parser collects blocks, line by line. A mistake never stops it: it closes what
+// is open and goes on, so that one reading reports them all.
 type parser struct {
 	path     string
 	file     File
@@ -63,6 +65,7 @@ type parser struct {
 	open     *Block // the block being read
 }
 
+// take reads one line that says something.
 func (p *parser) take(text string, at Pos) {
 	word, rest := cutWord(text)
 	switch {
@@ -85,6 +88,8 @@ func (p *parser) take(text string, at Pos) {
 // directive may be called "define" only if it has no brace.
 func (p *parser) starts(rest string) bool { return p.open == nil || strings.Contains(rest, "{") }
 
+// start opens a block. One of an unknown type is read to its end all the same,
+// so that its lines are not reported once more, and then dropped.
 func (p *parser) start(rest string, at Pos) {
 	if p.open != nil {
 		p.problems.Add(at, "a definition starts inside the %s of line %d; close that with a line } first", p.open.Type, p.open.Line)
@@ -100,6 +105,7 @@ func (p *parser) start(rest string, at Pos) {
 	p.open = &Block{Pos: at, Type: kind}
 }
 
+// end takes a closing brace.
 func (p *parser) end(at Pos) {
 	if p.open == nil {
 		p.problems.Add(at, "unexpected } without a definition; remove it")
@@ -108,6 +114,7 @@ func (p *parser) end(at Pos) {
 	p.close(at.Line)
 }
 
+// close ends the open block and keeps it, if its type is known.
 func (p *parser) close(line int) {
 	p.open.End = line
 	if _, known := tables[p.open.Type]; known {

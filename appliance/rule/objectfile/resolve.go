@@ -47,6 +47,7 @@ func Resolve(blocks []Block) ([]*Object, Problems) {
 	return objects, r.problems
 }
 
+// templateKey names a template; each type of object has its own names.
 type templateKey struct{ kind, name string }
 
 // entry is one block on its way to an object.
@@ -60,6 +61,7 @@ type entry struct {
 	state  progress
 }
 
+// progress says how far an entry is; each is resolved once, depth first.
 type progress uint8
 
 const (
@@ -68,6 +70,8 @@ const (
 	done
 )
 
+// resolver holds the templates of all blocks, whichever file they came from:
+// the order of definitions means nothing to templates.
 type resolver struct {
 	templates map[templateKey]*entry
 	problems  Problems
@@ -100,6 +104,7 @@ func (r *resolver) enter(b *Block) *entry {
 	return e
 }
 
+// template registers an entry under its name.
 func (r *resolver) template(e *entry) {
 	key := templateKey{e.block.Type, e.name}
 	if other := r.templates[key]; other != nil {
@@ -109,6 +114,7 @@ func (r *resolver) template(e *entry) {
 	r.templates[key] = e
 }
 
+// canonical returns the one name of a directive, false if the type has none.
 func (t *table) canonical(name string) (string, bool) {
 	if c, ok := t.name[name]; ok {
 		return c, true
@@ -133,6 +139,7 @@ func (e *entry) set(d Directive) {
 	e.own = append(e.own, d)
 }
 
+// repeats tells whether directives of a name do not replace each other.
 func (e *entry) repeats(name string) bool {
 	if !e.table.open {
 		return false
@@ -155,6 +162,8 @@ func (r *resolver) resolve(e *entry) {
 	e.state = done
 }
 
+// inherit copies what a template has and the entry has not. Own values go
+// first, then the templates in their order, so the first to have one wins.
 func (r *resolver) inherit(e *entry, name string) {
 	from := r.templates[templateKey{e.block.Type, name}]
 	if from == nil {

@@ -72,6 +72,8 @@ var tables = map[string]table{
 	"serviceextinfo": newTable("", false, extraWords+` hostgroup_name hostgroup=hostgroup_name service_description`),
 }
 
+// newTable reads a list of words. Every type also has the directives that make
+// and use templates.
 func newTable(key string, vars bool, words string) table {
 	t := table{key: key, vars: vars, name: map[string]string{"use": "use", "name": "name", "register": "register"}, additive: map[string]bool{}}
 	for _, w := range strings.Fields(words) {
@@ -88,6 +90,8 @@ func newTable(key string, vars bool, words string) table {
 	return t
 }
 
+// openTable makes the table of a type whose directives are partly days and so
+// cannot be listed.
 func openTable(key string) table {
 	t := newTable(key, false, key+" alias exclude")
 	t.open = true

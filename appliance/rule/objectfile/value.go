@@ -118,6 +118,8 @@ func (o *Object) Options(name, allowed, def string, problems *Problems) string {
 	return b.String()
 }
 
+// optionLetter returns the letter that a word of an option list stands for; what
+// is no such word is returned as it is, to be judged as a letter.
 func optionLetter(word string) string {
 	switch word {
 	case "ok", "up":
@@ -146,6 +148,7 @@ func optionLetter(word string) string {
 	return word
 }
 
+// splitNames splits a list at its commas.
 func splitNames(list string) []string {
 	var names []string
 	for _, n := range strings.Split(list, ",") {
@@ -176,4 +179,5 @@ func number(s string) float64 {
 	return n
 }
 
+// integer reads the whole part of the number in front of a text.
 func integer(s string) int64 { return int64(number(s)) }

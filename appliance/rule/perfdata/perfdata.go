@@ -60,6 +60,7 @@ func trim(s string) string {
 	return s
 }
 
+// cutWord takes everything up to the next blank off a text.
 func cutWord(s string) (word, rest string) {
 	for i := range len(s) {
 		if blank(s[i]) {
@@ -133,6 +134,8 @@ func (m *Metric) read(s string) bool {
 	return ok
 }
 
+// readValue fills in the number and its unit. What follows a number is its unit
+// or makes the metric wrong; no part of it is ignored.
 func (m *Metric) readValue(s string) bool {
 	if s == "U" {
 		m.Unknown = true
@@ -164,6 +167,8 @@ func unit(s string) bool {
 	return true
 }
 
+// readRange reads a threshold; one that does not parse makes the metric wrong,
+// because a plugin that writes it means something we would miss.
 func readRange(s string) (*threshold.Range, bool) {
 	r, err := threshold.Parse(s)
 	return &r, err == nil
@@ -198,6 +203,7 @@ func (m Metric) String() string {
 
 func format(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// quote puts a label in quotes if it would not be read back without.
 func quote(label string) string {
 	if label != "" && !strings.ContainsAny(label, "'= \t\r\n") {
 		return label

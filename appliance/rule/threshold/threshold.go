@@ -128,6 +128,7 @@ func NumberPrefix(s string) int {
 	return i
 }
 
+// sign returns the length of the sign that a text starts with.
 func sign(s string) int {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		return 1
@@ -135,6 +136,7 @@ func sign(s string) int {
 	return 0
 }
 
+// digits returns how many digits a text starts with.
 func digits(s string) int {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -35,6 +35,8 @@ func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, obj
 	return object.NewSet("", settings, b.made()), b.problems
 }
 
+// builder goes through the objects three times: hosts first, then what they say
+// about each other and groups, then services, which need both.
 type builder struct {
 	main     objectfile.Main
 	unit     float64 // seconds
@@ -63,6 +65,7 @@ func (b *builder) index(objects []*objectfile.Object) {
 	}
 }
 
+// host makes one host, without what refers to others.
 func (b *builder) host(o *objectfile.Object) {
 	if other := b.source[o.Name]; other != nil {
 		b.problems.Add(o.Pos, "host %q is already defined at %s; rename one of them", o.Name, other.Pos)
@@ -140,6 +143,7 @@ func (b *builder) units(o *objectfile.Object, name string, def float64) time.Dur
 	return seconds(n * b.unit)
 }
 
+// seconds converts a number of seconds; what is too large is cut.
 func seconds(n float64) time.Duration {
 	n *= float64(time.Second)
 	if n >= math.MaxInt64 {
@@ -148,6 +152,8 @@ func seconds(n float64) time.Duration {
 	return time.Duration(math.Round(n))
 }
 
+// timeout returns how long one execution may take: the object's own (Naemon),
+// else the main file's for its kind.
 func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration {
 	def := b.main.Number("service_check_timeout", 60)
 	if kind == object.Host {
@@ -156,6 +162,7 @@ func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration 
 	return seconds(o.Number("check_timeout", def))
 }
 
+// attempts reads max_check_attempts, which has no default.
 func (b *builder) attempts(o *objectfile.Object) int {
 	n := o.Number("max_check_attempts", 0)
 	if n < 1 || n > math.MaxInt32 {

@@ -37,6 +37,7 @@ func (b *builder) expandGroups(objects []*objectfile.Object) {
 	}
 }
 
+// expand returns a group with the members of the groups within it.
 func (b *builder) expand(name string) *group {
 	g := b.groups[name]
 	if g.state != 0 {

@@ -38,6 +38,7 @@ func (b *builder) service(o *objectfile.Object) {
 	}
 }
 
+// put keeps a service unless the one that is there already goes before it.
 func (b *builder) put(s service) {
 	if b.byID == nil {
 		b.byID = map[object.ID]int{}
@@ -95,6 +96,7 @@ func (b *builder) check(o *objectfile.Object) object.Check {
 	return object.Check{Kind: object.CheckPlugin, Shell: line}
 }
 
+// made returns every object in the order of the definitions.
 func (b *builder) made() []*object.Object {
 	all := make([]*object.Object, 0, len(b.order)+len(b.services))
 	all = append(all, b.order...)
