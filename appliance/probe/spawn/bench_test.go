@@ -159,7 +159,9 @@ func openPool(b *testing.B, processes int) *Pool {
 		b.Fatal(err)
 	}
 	b.Cleanup(p.Close)
-	runOK(b, p, "/bin/true")
+	for range 8 * max(1, processes) { // every spawner has started
+		runOK(b, p, "/bin/true")
+	}
 	return p
 }
 

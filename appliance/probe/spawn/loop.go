@@ -2,6 +2,7 @@ package spawn
 
 import (
 	"fmt"
+	"runtime"
 	"syscall"
 	"time"
 	"unsafe"
@@ -40,7 +41,8 @@ type loop struct {
 	env              []string
 	dir              string
 	noPidfd          bool // behave as on a kernel without pidfd
-	raw              bool // the process does nothing else: wait without telling the scheduler
+	raw              bool // the process does nothing else, see rawWait
+	asleep           bool // the last second was quiet
 
 	slots   []*proc
 	free    []int32
@@ -100,7 +102,7 @@ func (l *loop) open() (err error) {
 
 func (l *loop) watch(fd int, events uint32, slot, tag int32) error {
 	ev := syscall.EpollEvent{Events: events, Fd: slot, Pad: tag}
-	return syscall.EpollCtl(l.epfd, syscall.EPOLL_CTL_ADD, fd, &ev)
+	return sysEpollCtl(l.epfd, syscall.EPOLL_CTL_ADD, fd, &ev)
 }
 
 func (l *loop) close() {
@@ -110,7 +112,7 @@ func (l *loop) close() {
 	for _, p := range l.byID {
 		var ws syscall.WaitStatus
 		for range 200 {
-			if pid, _ := syscall.Wait4(p.pid, &ws, syscall.WNOHANG, nil); pid != 0 {
+			if pid, _ := sysWait(p.pid, &ws); pid != 0 {
 				break
 			}
 			time.Sleep(time.Millisecond)
@@ -118,7 +120,7 @@ func (l *loop) close() {
 		p.out.close()
 		p.err.close()
 		if p.pidfd >= 0 {
-			_ = syscall.Close(p.pidfd)
+			sysClose(p.pidfd)
 		}
 	}
 	_, _ = syscall.Close(l.epfd), syscall.Close(l.null)
@@ -157,9 +159,8 @@ func (l *loop) turn() error {
 	return nil
 }
 
-// wait blocks until an event, the next sweep, or not at all while starts wait.
-// A process that does nothing else first waits with a raw system call: the
-// scheduler then does not hand its processor away and back at every turn.
+// wait blocks until an event or the next sweep, and not at all while starts
+// wait for their turn.
 func (l *loop) wait() (int, error) {
 	ms := -1
 	switch {
@@ -168,29 +169,38 @@ func (l *loop) wait() (int, error) {
 	case !l.next.IsZero():
 		ms = max(0, int((time.Until(l.next)+time.Millisecond-1)/time.Millisecond))
 	}
-	const spell = 5
-	if l.raw && (ms < 0 || ms > 0) {
-		first := spell
-		if ms > 0 {
-			first = min(ms, spell)
-		}
-		n, _, e := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epfd),
-			uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(first), 0, 0)
-		if e == 0 && n > 0 {
-			return int(n), nil
-		}
-		if ms == first {
-			return 0, nil
-		}
-		if ms > 0 {
-			ms -= first
-		}
+	if l.raw && !l.asleep {
+		return l.rawWait(ms)
 	}
+	l.asleep = false
 	n, err := syscall.EpollWait(l.epfd, l.events[:], ms)
 	if err == syscall.EINTR {
 		return 0, nil
 	}
 	return n, err
+}
+
+// rawWait waits without telling Go's scheduler. Telling it costs more than all
+// the rest of a start: its monitor thread then wakes every 20 µs, takes the
+// processor away and has to give it back. After a quiet second the next wait is
+// a normal one, so that an idle spawner uses no processor time at all.
+func (l *loop) rawWait(ms int) (int, error) {
+	const quiet = 1000
+	spell := ms
+	if ms < 0 || ms > quiet {
+		spell = quiet
+	}
+	n, _, e := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(l.epfd),
+		uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), uintptr(spell), 0, 0)
+	switch {
+	case e == syscall.EINTR:
+		runtime.Gosched() // to the goroutine that deals with signals
+		return 0, nil
+	case e != 0:
+		return 0, e
+	}
+	l.asleep = n == 0 && spell == quiet
+	return int(n), nil
 }
 
 func (l *loop) handle(ev syscall.EpollEvent) error {
@@ -227,11 +237,11 @@ func (l *loop) closedPipe(p *proc) {
 
 // receive reads frames off the socket.
 func (l *loop) receive() error {
-	n, err := syscall.Read(l.sock, l.scratch)
-	if err == syscall.EAGAIN || err == syscall.EINTR {
+	n, e := sysRead(l.sock, l.scratch)
+	if e == syscall.EAGAIN || e == syscall.EINTR {
 		return nil
 	}
-	if err != nil || n == 0 {
+	if e != 0 || n == 0 {
 		return errPeerGone
 	}
 	l.in = append(l.in, l.scratch[:n]...)
@@ -298,7 +308,7 @@ func (l *loop) begin(q queued) {
 	p.id = q.id
 	l.byID[p.id] = p
 	if p.pidfd >= 0 && l.watch(p.pidfd, syscall.EPOLLIN, p.slot, p.gen<<tagBits|onExit) != nil {
-		_ = syscall.Close(p.pidfd)
+		sysClose(p.pidfd)
 		p.pidfd = -1
 	}
 	l.sweepBy(p.deadline)
@@ -408,7 +418,7 @@ func (l *loop) gone(p *proc) {
 	}
 	p.phase = exited
 	if p.pidfd >= 0 { // it stays readable: the loop would spin on it
-		_ = syscall.EpollCtl(l.epfd, syscall.EPOLL_CTL_DEL, p.pidfd, nil)
+		_ = sysEpollCtl(l.epfd, syscall.EPOLL_CTL_DEL, p.pidfd, nil)
 	}
 	if grace := time.Now().Add(pipeGrace); grace.Before(p.deadline) {
 		p.deadline = grace
@@ -421,8 +431,8 @@ func (l *loop) gone(p *proc) {
 func (l *loop) finish(p *proc) {
 	p.killGroup()
 	for {
-		pid, err := syscall.Wait4(p.pid, &p.result.Status, syscall.WNOHANG, nil)
-		if err == syscall.EINTR {
+		pid, e := sysWait(p.pid, &p.result.Status)
+		if e == syscall.EINTR {
 			continue
 		}
 		if pid == 0 { // cannot be: it was seen gone
@@ -437,7 +447,7 @@ func (l *loop) deliver(p *proc) {
 	p.out.close()
 	p.err.close()
 	if p.pidfd >= 0 {
-		_ = syscall.Close(p.pidfd)
+		sysClose(p.pidfd)
 		p.pidfd = -1
 	}
 	p.result.Took = time.Since(p.began)
@@ -460,7 +470,7 @@ func (l *loop) reapOrphans() {
 	kept := l.orphans[:0]
 	for _, pid := range l.orphans {
 		var ws syscall.WaitStatus
-		if got, err := syscall.Wait4(pid, &ws, syscall.WNOHANG, nil); got == 0 && err == nil {
+		if got, e := sysWait(pid, &ws); got == 0 && e == 0 {
 			kept = append(kept, pid)
 		}
 	}
@@ -470,14 +480,14 @@ func (l *loop) reapOrphans() {
 // flush writes results; what the socket does not take waits for EPOLLOUT.
 func (l *loop) flush() error {
 	for len(l.out) > 0 {
-		n, err := syscall.Write(l.sock, l.out)
-		if err == syscall.EINTR {
+		n, e := sysWrite(l.sock, l.out)
+		if e == syscall.EINTR {
 			continue
 		}
-		if err == syscall.EAGAIN {
+		if e == syscall.EAGAIN {
 			return l.waitOut(true)
 		}
-		if err != nil {
+		if e != 0 {
 			return errPeerGone
 		}
 		l.out = append(l.out[:0], l.out[n:]...)
@@ -497,5 +507,5 @@ func (l *loop) waitOut(on bool) error {
 	if on {
 		ev.Events |= syscall.EPOLLOUT
 	}
-	return syscall.EpollCtl(l.epfd, syscall.EPOLL_CTL_MOD, l.sock, &ev)
+	return sysEpollCtl(l.epfd, syscall.EPOLL_CTL_MOD, l.sock, &ev)
 }

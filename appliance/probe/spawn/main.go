@@ -6,11 +6,16 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 )
 
 // mainArgument is the hidden first argument of a spawner process.
 const mainArgument = "-spawner-of-checks"
+
+// calm is in a spawner's own environment only: without it the runtime would
+// interrupt its waiting a hundred times a second.
+const calm = "GODEBUG=asyncpreemptoff=1"
 
 // sockFD is where the spawner finds its socket.
 const sockFD = 3
@@ -29,7 +34,9 @@ func Main() bool {
 	debug.SetGCPercent(400)
 	closeOnExec()
 	watchSignals(os.Getppid())
-	if err := serve(sockFD, os.Environ(), os.Args[2], func(l *loop) { l.raw = true }); err != nil {
+	deafToChildren()
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return kv == calm })
+	if err := serve(sockFD, env, os.Args[2], func(l *loop) { l.raw = true }); err != nil {
 		fmt.Fprintf(os.Stderr, "jaque spawner: %v\n", err)
 	}
 	return true

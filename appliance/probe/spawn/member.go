@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -123,10 +124,7 @@ func (m *member) connect() error {
 func (p *Pool) process(sock *os.File) (*exec.Cmd, error) {
 	cmd := exec.Command(p.opts.Exe)
 	cmd.Args = []string{"jaque", mainArgument, p.opts.Dir}
-	cmd.Env = p.opts.Env
-	if cmd.Env == nil {
-		cmd.Env = []string{}
-	}
+	cmd.Env = append(slices.Clip(p.opts.Env), calm)
 	cmd.Dir = "/"
 	cmd.Stderr = os.Stderr
 	cmd.ExtraFiles = []*os.File{sock}

@@ -47,13 +47,13 @@ func (p *pipe) drain(scratch []byte) {
 		if p.fd < 0 {
 			return
 		}
-		n, err := syscall.Read(p.fd, scratch)
+		n, e := sysRead(p.fd, scratch)
 		switch {
-		case err == syscall.EINTR:
+		case e == syscall.EINTR:
 			continue
-		case err == syscall.EAGAIN:
+		case e == syscall.EAGAIN:
 			return
-		case err != nil || n == 0:
+		case e != 0 || n == 0:
 			p.close()
 			return
 		}
@@ -65,26 +65,25 @@ func (p *pipe) drain(scratch []byte) {
 
 func (p *pipe) close() {
 	if p.fd >= 0 {
-		_ = syscall.Close(p.fd)
+		sysClose(p.fd)
 		p.fd = -1
 	}
 }
 
-// start runs the program of a request. The pipes are non-blocking on our side
-// only: O_NONBLOCK belongs to each end of its own.
+// start runs the program of a request.
 func (l *loop) start(p *proc, req *Request, now time.Time) syscall.Errno {
-	var o, e [2]int
-	if err := syscall.Pipe2(o[:], syscall.O_CLOEXEC); err != nil {
-		return errno(err)
+	o, e := sysPipe()
+	if e != 0 {
+		return e
 	}
-	if err := syscall.Pipe2(e[:], syscall.O_CLOEXEC); err != nil {
-		_, _ = syscall.Close(o[0]), syscall.Close(o[1])
-		return errno(err)
+	r, e := sysPipe()
+	if e != 0 {
+		sysClose(int(o[0]))
+		sysClose(int(o[1]))
+		return e
 	}
-	p.out = pipe{fd: o[0], buf: p.out.buf[:0]}
-	p.err = pipe{fd: e[0], buf: p.err.buf[:0]}
-	_ = syscall.SetNonblock(o[0], true)
-	_ = syscall.SetNonblock(e[0], true)
+	p.out = pipe{fd: int(o[0]), buf: p.out.buf[:0]}
+	p.err = pipe{fd: int(r[0]), buf: p.err.buf[:0]}
 	p.pidfd = -1
 	sys := syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if !l.noPidfd {
@@ -92,10 +91,11 @@ func (l *loop) start(p *proc, req *Request, now time.Time) syscall.Errno {
 	}
 	pid, err := syscall.ForkExec(req.Path, req.Args, &syscall.ProcAttr{
 		Dir: l.dir, Env: mergeEnv(l.env, req.Env),
-		Files: []uintptr{uintptr(l.null), uintptr(o[1]), uintptr(e[1])},
+		Files: []uintptr{uintptr(l.null), uintptr(o[1]), uintptr(r[1])},
 		Sys:   &sys,
 	})
-	_, _ = syscall.Close(o[1]), syscall.Close(e[1])
+	sysClose(int(o[1]))
+	sysClose(int(r[1]))
 	if err != nil {
 		p.out.close()
 		p.err.close()
@@ -144,4 +144,4 @@ func envName(kv string) string {
 // killGroup ends the program and every process it left in its group. It must
 // run before the program is reaped: the zombie keeps the number from being
 // given to somebody else.
-func (p *proc) killGroup() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
+func (p *proc) killGroup() { sysKill(-p.pid) }
