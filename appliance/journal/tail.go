@@ -18,8 +18,9 @@ import (
 
 // Times of a tail.
 const (
-	heartbeat    = 5 * time.Second // of an idle stream, from the server
-	silence      = 3 * heartbeat   // without a word the consumer is made anew
+	heartbeat    = 2 * time.Second  // of an idle stream, from the server
+	silence      = 3 * heartbeat    // without a word the consumer is made anew
+	lookEvery    = 10 * time.Second // the first position of an idle stream is read
 	retryFirst   = 100 * time.Millisecond
 	retryLongest = 10 * time.Second
 	forgetAfter  = 30 * time.Second // the server drops an abandoned consumer
@@ -39,6 +40,7 @@ type tail struct {
 	next     uint64     // position expected
 	consumed uint64     // messages of this consumer
 	heard    time.Time
+	looked   time.Time
 	err      error
 	broken   chan struct{} // something is wrong: look at err, else make a new consumer
 }
@@ -113,12 +115,16 @@ func (t *tail) consume(ctx context.Context) error {
 	defer t.deleteConsumer(ctx, name)
 	watch := time.NewTicker(silence / 3)
 	defer watch.Stop()
+	back := t.j.nc.StatusChanged(nats.CONNECTED)
+	defer t.j.nc.RemoveStatusListener(back)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.broken:
 			return nil
+		case <-back:
+			return nil // what was sent meanwhile is lost
 		case <-watch.C:
 			if t.quiet() {
 				return fmt.Errorf("no word from the log server for %s", silence)
@@ -235,6 +241,10 @@ func (t *tail) control(m *nats.Msg) {
 		t.give(nil)
 		return
 	}
+	if time.Since(t.looked) < lookEvery {
+		return
+	}
+	t.looked = time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), t.j.opts.Timeout)
 	defer cancel()
 	st, err := t.j.state(ctx, t.stream)
