@@ -104,7 +104,7 @@ func machinePaths(name string, src []byte) []string {
 var rootFiles = []string{
 	"cmd", "roles", "web", "appliance", "assets", "packaging", "docs", "go.mod", "go.sum", "goreleaser.yaml",
 	"README.md", "LICENSE", "Makefile", "justfile", ".gitignore", ".gitattributes", ".editorconfig", ".ci",
-	".git", "bin", "dist", "jaque-data",
+	".git", "bin", "dist", "jaque-data", "jaque-demo",
 }
 
 // everyFile calls f with each file below the root that belongs to the project.
@@ -116,7 +116,7 @@ func everyFile(t *testing.T, f func(name string, src []byte)) {
 			return err
 		}
 		name, _ := filepath.Rel(top, path)
-		if d.IsDir() && slices.Contains([]string{".git", "bin", "dist", "jaque-data"}, name) {
+		if d.IsDir() && slices.Contains([]string{".git", "bin", "dist", "jaque-data", "jaque-demo"}, name) {
 			return filepath.SkipDir
 		}
 		info, err := d.Info()
