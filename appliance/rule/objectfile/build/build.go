@@ -20,6 +20,10 @@ func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, obj
 	}
 	settings, problems := Settings(main)
 	b.problems = problems
+	if d := main.Find("interval_length"); d != nil && b.unit <= 0 {
+		b.problems.Add(d.Pos, "interval_length %q is no number of seconds; write for example 60", d.Value)
+		b.unit = 60
+	}
 	b.index(objects)
 	for _, o := range objects {
 		if o.Type == "host" {
@@ -85,8 +89,12 @@ func (b *builder) host(o *objectfile.Object) {
 // legal reports characters of a name that the main file forbids.
 func (b *builder) legal(o *objectfile.Object) {
 	illegal := b.main.Text("illegal_object_name_chars", "")
+	if o.Type == "host" {
+		// It separates host and service in the identity of a service.
+		illegal += "!"
+	}
 	if i := strings.IndexAny(o.Name, illegal); i >= 0 {
-		b.problems.Add(o.Pos, "the name of %s %q has the illegal character %q; leave it out, or change illegal_object_name_chars",
+		b.problems.Add(o.Pos, "the name of %s %q has the illegal character %q; write the name without it",
 			o.Type, o.Name, o.Name[i])
 	}
 }
@@ -159,7 +167,11 @@ func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration 
 	if kind == object.Host {
 		def = b.main.Number("host_check_timeout", 30)
 	}
-	return seconds(o.Number("check_timeout", def))
+	if n := o.Number("check_timeout", def); n > 0 {
+		return seconds(n)
+	}
+	b.problems.Add(o.At("check_timeout"), "the timeout of %s %q is not above 0; write a number of seconds such as 60", o.Type, o.Name)
+	return time.Minute
 }
 
 // attempts reads max_check_attempts, which has no default.

@@ -145,13 +145,14 @@ func TestProblemsNameThePlaceAndWhatToWrite(t *testing.T) {
 		block("service", "service_description s; host_name zed; hostgroup_name nix")+
 		"define service {\nservice_description t\nhost_name a\nmax_check_attempts 1\n}\n"+
 		block("service", "service_description u; host_name [")+"define command {\ncommand_name x\ncommand_line x\n}\n",
-		"service_check_timeout_state=x\nillegal_object_name_chars=!\nuse_regexp_matching=1\n")
+		"service_check_timeout_state=x\nuse_regexp_matching=1\ninterval_length=0\n")
 	want := []string{
 		`nagios.cfg:1: invalid service_check_timeout_state "x"; write o, w, c or u`,
+		`nagios.cfg:3: interval_length "0" is no number of seconds; write for example 60`,
 		`objects.cfg:6: check_interval of host "a" is below 0; write 0 or more`,
 		`objects.cfg:5: invalid initial_state "x" of host "a"; write o, d or u`,
 		`objects.cfg:9: host "a" is already defined at objects.cfg:1; rename one of them`,
-		`objects.cfg:13: the name of host "b!" has the illegal character '!'; leave it out, or change illegal_object_name_chars`,
+		`objects.cfg:13: the name of host "b!" has the illegal character '!'; write the name without it`,
 		`objects.cfg:13: host "b!" needs max_check_attempts, a positive integer such as 3`,
 		`objects.cfg:3: "a" is not a valid parent of host "a"; name another host that is defined`,
 		`objects.cfg:3: "gone" is not a valid parent of host "a"; name another host that is defined`,
