@@ -83,7 +83,7 @@ func Facts(facts []view.Fact) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if f.When.Text != "" {
-				templ_7745c5c3_Err = When(f.When).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Moment(f.When).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -459,7 +459,7 @@ func Lines(lines []view.Line, named bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = When(l.When).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Moment(l.When).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

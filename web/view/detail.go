@@ -155,8 +155,8 @@ func labels(o *object.Object) []Fact {
 func timings(src Sources, now time.Time) []Fact {
 	o, s, m := src.Item.Object, &src.Item.State.Status, &src.Item.State.Measure
 	facts := []Fact{
-		{Label: "State since", When: NewWhen(s.LastChange, now)},
-		{Label: "Hard state since", When: NewWhen(s.LastHardChange, now)},
+		{Label: "State changed", When: NewWhen(s.LastChange, now)},
+		{Label: "Hard state changed", When: NewWhen(s.LastHardChange, now)},
 		{Label: "State type", Value: fmt.Sprintf("%s, attempt %d of %d", s.Type, s.Attempt, s.MaxAttempts)},
 		{Label: "Last check", When: NewWhen(m.LastCheck, now)},
 		{Label: "Next check", When: NewWhen(m.NextCheck, now)},

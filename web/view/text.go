@@ -15,23 +15,24 @@ type When struct {
 	Machine string // RFC 3339, "" = never
 	Text    string // date and time in UTC
 	Ago     string // distance from now, without direction
+	Rel     string // distance with direction: "3 min ago", "in 40 s"
 }
 
 // NewWhen returns an instant as seen from now.
 func NewWhen(t object.Time, now time.Time) When {
 	if t == 0 {
-		return When{Text: "never", Ago: "never"}
+		return When{Text: "never", Ago: "never", Rel: "never"}
 	}
 	std := t.Std()
-	distance := now.Sub(std)
-	if distance < 0 {
-		distance = -distance
+	w := When{Machine: std.Format(time.RFC3339), Text: std.Format("2006-01-02 15:04:05 UTC")}
+	if d := now.Sub(std); d < 0 {
+		w.Ago = Span(-d)
+		w.Rel = "in " + w.Ago
+	} else {
+		w.Ago = Span(d)
+		w.Rel = w.Ago + " ago"
 	}
-	return When{
-		Machine: std.Format(time.RFC3339),
-		Text:    std.Format("2006-01-02 15:04:05 UTC"),
-		Ago:     Span(distance),
-	}
+	return w
 }
 
 // Span writes a duration with its two largest units: "45 s", "3 min", "2 h 5 min".
