@@ -270,3 +270,11 @@ func TestOneLineCostsOneAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func BenchmarkJudge(b *testing.B) {
+	r := &output.Run{Kind: object.Service, Stdout: []byte("DISK OK - 41% free on /srv|free=41%;20;10\nlong one\nlong two|used=59%\n")}
+	b.ReportAllocs()
+	for b.Loop() {
+		output.Judge(r)
+	}
+}

@@ -195,3 +195,10 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkParse(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		perfdata.Parse("'p1 rx'=8820011c;;;0 load=0.5;5;10 free=41%;20:;10:;0;100")
+	}
+}

@@ -3,6 +3,7 @@ package build_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -65,4 +66,23 @@ func FuzzBuild(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkBuild reads and builds 1,000 hosts with 10 services each.
+func BenchmarkBuild(b *testing.B) {
+	var text strings.Builder
+	text.WriteString(command + block("hostgroup", "hostgroup_name g"))
+	for i := range 1000 {
+		text.WriteString(block("host", fmt.Sprintf("host_name h%d; address 192.0.2.1; hostgroups g; check_command c!x", i)))
+	}
+	for i := range 10 {
+		text.WriteString(block("service", fmt.Sprintf("hostgroup_name g; service_description s%d", i)))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		objects, _ := objectfile.Read(objectfile.Source{Path: "a", Text: text.String()})
+		if s, _ := build.Build(objects, nil); len(s.Objects) != 11000 {
+			b.Fatal(len(s.Objects))
+		}
+	}
 }
