@@ -2,7 +2,6 @@ package bus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -49,7 +48,7 @@ func (l *serverLog) Tracef(format string, v ...any) { l.write(slog.LevelDebug, f
 // whoever waits for the bus sees it end and ends the process in order.
 func (l *serverLog) Fatalf(format string, v ...any) {
 	l.write(slog.LevelError, format, v)
-	l.fail(errors.New(fmt.Sprintf(format, v...)))
+	l.fail(fmt.Errorf(format, v...))
 }
 
 func (l *serverLog) fail(err error) {

@@ -369,3 +369,28 @@ func TestDeliveredAs(t *testing.T) {
 		}
 	}
 }
+
+// A log that retention emptied is not mistaken for one that lost its data.
+func TestRestartAfterRetentionEmptiedTheLog(t *testing.T) {
+	data := t.TempDir()
+	for round := range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			// Every bubble begins at the same instant: the later rounds sleep longer.
+			time.Sleep(time.Duration(round) * 5 * time.Hour)
+			j, b := openIn(t, bus.Options{Data: data, Retention: bus.Retention{Log: time.Hour}}, Options{})
+			last := uint64(0)
+			for n := range 20 {
+				last = mustPut(t, j, decision(object.HostID(fmt.Sprintf("h%d", n)), round, 0), 0)
+			}
+			if want := uint64(20 * (round + 1)); last != want {
+				t.Errorf("round %d ends at %d, want %d: positions go on", round, last, want)
+			}
+			if round == 1 {
+				time.Sleep(2 * time.Hour) // empty at the stop; in the other rounds it gets empty while stopped
+			}
+			if err := errors.Join(j.Close(t.Context()), b.Close(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
