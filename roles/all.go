@@ -131,6 +131,9 @@ func (a *appliance) openBus(ctx context.Context, o journal.Options) (err error) 
 	} else if b.Data == "" {
 		return errors.New("there is no home folder to keep the event log in; name a folder with -data")
 	}
+	if b.TLS, err = a.s.NATS.tlsConfig(); err != nil {
+		return err
+	}
 	if a.bus, err = bus.Open(ctx, b); err != nil {
 		return err
 	}
@@ -244,7 +247,8 @@ func (a *appliance) status() web.Status {
 // buildInfo is the fact of which build runs.
 func buildInfo(version string, role Name) prometheus.Collector {
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "jaque_build_info", Help: "Always 1; the labels say which build runs in which role."}, []string{"version", "role", "go"})
+		Name: "jaque_build_info", Help: "Always 1; the labels say which build runs in which role.",
+	}, []string{"version", "role", "go"})
 	g.WithLabelValues(version, string(role), runtime.Version()).Set(1)
 	return g
 }

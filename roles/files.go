@@ -18,13 +18,17 @@ import (
 // them, so that they outlive it and see its last decisions.
 func (a *appliance) makeFiles(context.Context) error {
 	if a.s.EventsOut != "" {
-		x := export.NewEvents(export.EventsOptions{Path: a.s.EventsOut, Stdout: a.p.Stdout, Source: a.journal,
-			Logger: a.p.Logger, Append: appendEvent, Registerer: a.reg})
+		x := export.NewEvents(export.EventsOptions{
+			Path: a.s.EventsOut, Stdout: a.p.Stdout, Source: a.journal,
+			Logger: a.p.Logger, Append: appendEvent, Registerer: a.reg,
+		})
 		a.add(service.Service{Name: "events-out", Needs: []string{"journal"}, Run: x.Run})
 	}
 	if a.s.SnapshotOut != "" {
-		x := export.NewState(export.StateOptions{Path: a.s.SnapshotOut, Logger: a.p.Logger, Registerer: a.reg, Usable: a.live.Load,
-			Encode: func(w io.Writer) error { return writeState(w, a.proj, a.s.EngineID, time.Now()) }})
+		x := export.NewState(export.StateOptions{
+			Path: a.s.SnapshotOut, Logger: a.p.Logger, Registerer: a.reg, Usable: a.live.Load,
+			Encode: func(w io.Writer) error { return writeState(w, a.proj, a.s.EngineID, time.Now()) },
+		})
 		a.add(service.Service{Name: "snapshot-out", Needs: []string{"journal"}, Run: x.Run})
 	}
 	return nil

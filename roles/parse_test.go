@@ -42,79 +42,131 @@ func TestWrongCommandLinesSayWhatToWriteInstead(t *testing.T) {
 		vars map[string]string
 		want []string
 	}{
-		"an unknown flag with a near one": {all + "-evntlog memory", nil,
-			[]string{"there is no flag -evntlog; did you mean -eventlog?"}},
+		"an unknown flag with a near one": {
+			all + "-evntlog memory", nil,
+			[]string{"there is no flag -evntlog; did you mean -eventlog?"},
+		},
 		"an unknown flag with nothing near": {all + "--frobnicate=1", nil, []string{"there is no flag -frobnicate"}},
-		"all unknown flags at once": {"-confg site -listn :80", nil,
-			[]string{"there is no flag -confg; did you mean -config?", "there is no flag -listn; did you mean -listen?",
-				"role all requires -config: it declares what is monitored"}},
+		"all unknown flags at once": {
+			"-confg site -listn :80", nil,
+			[]string{
+				"there is no flag -confg; did you mean -config?", "there is no flag -listn; did you mean -listen?",
+				"role all requires -config: it declares what is monitored",
+			},
+		},
 		// S003
 		"an unknown role": {"-target enginee", nil, []string{
-			`-target: "enginee" is no role; the roles are all, engine, worker, ui, sink, notifier; did you mean engine?`}},
+			`-target: "enginee" is no role; the roles are all, engine, worker, ui, sink, notifier; did you mean engine?`,
+		}},
 		"an unknown role from the environment": {"", map[string]string{"JAQUE_TARGET": "x"}, []string{
-			`JAQUE_TARGET: "x" is no role; the roles are all, engine, worker, ui, sink, notifier`}},
-		"an argument without a flag": {all + "site.cue", nil,
-			[]string{`unexpected argument "site.cue": every value follows a flag, as in -config site.cue`}},
-		"a flag without its value": {"-config", nil,
-			[]string{"-config needs a value: -config PATH", "role all requires -config: it declares what is monitored"}},
+			`JAQUE_TARGET: "x" is no role; the roles are all, engine, worker, ui, sink, notifier`,
+		}},
+		"an argument without a flag": {
+			all + "site.cue", nil,
+			[]string{`unexpected argument "site.cue": every value follows a flag, as in -config site.cue`},
+		},
+		"a flag without its value": {
+			"-config", nil,
+			[]string{"-config needs a value: -config PATH", "role all requires -config: it declares what is monitored"},
+		},
 		"every refused flag at once": {all + "-queue memory -notifier-id n -zones default", nil, []string{
 			"role all refuses -queue: there is no second process to dispatch to",
 			"role all refuses -notifier-id: there is no separate notifier to name",
-			"role all refuses -zones: every zone runs in this process"}},
+			"role all refuses -zones: every zone runs in this process",
+		}},
 		"a refused flag that came from the environment": {all, map[string]string{"JAQUE_QUEUE": "memory"}, []string{
-			"role all refuses -queue (set by JAQUE_QUEUE): there is no second process to dispatch to"}},
-		"a refused flag with an empty value": {all + "-queue=", nil,
-			[]string{"role all refuses -queue: there is no second process to dispatch to"}},
+			"role all refuses -queue (set by JAQUE_QUEUE): there is no second process to dispatch to",
+		}},
+		"a refused flag with an empty value": {
+			all + "-queue=", nil,
+			[]string{"role all refuses -queue: there is no second process to dispatch to"},
+		},
 		"both required flags missing": {"-target engine", nil, []string{
 			"role engine requires -config: it declares what is monitored",
-			"role engine requires -queue: an engine never runs a check itself, it publishes each to a queue"}},
+			"role engine requires -queue: an engine never runs a check itself, it publishes each to a queue",
+		}},
 		"the notifier deciding about itself": {
 			"-target notifier -config s -eventlog nats://h:1 -notify-delivery local", nil, []string{
-				"role notifier refuses -notify-delivery: a notifier is the delivery target and has nothing to decide"}},
-		"a duration without a unit": {all + "-heartbeat-ttl 5", nil,
-			[]string{`-heartbeat-ttl: "5" is not a duration; write 10s or 1m`}},
-		"a duration of nothing": {all + "-heartbeat-ttl 0s", nil,
-			[]string{`-heartbeat-ttl: "0s" is not above zero; write 10s or 1m`}},
+				"role notifier refuses -notify-delivery: a notifier is the delivery target and has nothing to decide",
+			},
+		},
+		"a duration without a unit": {
+			all + "-heartbeat-ttl 5", nil,
+			[]string{`-heartbeat-ttl: "5" is not a duration; write 10s or 1m`},
+		},
+		"a duration of nothing": {
+			all + "-heartbeat-ttl 0s", nil,
+			[]string{`-heartbeat-ttl: "0s" is not above zero; write 10s or 1m`},
+		},
 		"an address without a port": {all + "-listen localhost", nil, []string{
-			`-listen: "localhost" is not an address; write host:port, for example 127.0.0.1:8420 or [::1]:8420`}},
+			`-listen: "localhost" is not an address; write host:port, for example 127.0.0.1:8420 or [::1]:8420`,
+		}},
 		"a port that is too high": {all + "-listen :70000", nil, []string{
-			`-listen: ":70000" is not an address: the port is "70000"; write a number from 0 to 65535`}},
+			`-listen: ":70000" is not an address: the port is "70000"; write a number from 0 to 65535`,
+		}},
 		"a URL as an address": {all + "-listen http://x:80", nil, []string{
-			`-listen: "http://x:80" is not an address; write host:port, for example 127.0.0.1:8420 or [::1]:8420`}},
+			`-listen: "http://x:80" is not an address; write host:port, for example 127.0.0.1:8420 or [::1]:8420`,
+		}},
 		"an event log of another kind": {all + "-eventlog kafka://x", nil, []string{
-			`-eventlog: "kafka://x" is none of embedded, memory, nats://host:port, tls://host:port`}},
+			`-eventlog: "kafka://x" is none of embedded, memory, nats://host:port, tls://host:port`,
+		}},
 		"a misspelt event log": {all + "-eventlog embeded", nil, []string{
-			`-eventlog: "embeded" is none of embedded, memory, nats://host:port, tls://host:port; did you mean embedded?`}},
-		"an event log without a host": {all + "-eventlog nats://", nil,
-			[]string{`-eventlog: "nats://" is a URL without a host; write nats://host:port`}},
+			`-eventlog: "embeded" is none of embedded, memory, nats://host:port, tls://host:port; did you mean embedded?`,
+		}},
+		"an event log without a host": {
+			all + "-eventlog nats://", nil,
+			[]string{`-eventlog: "nats://" is a URL without a host; write nats://host:port`},
+		},
 		"a ui with a log of its own": {"-target ui -config s -eventlog embedded", nil, []string{
-			`-eventlog: role ui cannot use "embedded": it embeds no server; write nats://host:port`}},
+			`-eventlog: role ui cannot use "embedded": it embeds no server; write nats://host:port`,
+		}},
 		"a ui that embeds coordination": {"-target ui -config s -eventlog nats://h:1 -coordination embedded", nil, []string{
-			`-coordination: role ui cannot use "embedded": it embeds no server; write nats://host:port`}},
+			`-coordination: role ui cannot use "embedded": it embeds no server; write nats://host:port`,
+		}},
 		"a worker alone with its queue": {"-target worker -queue memory", nil, []string{
-			`-queue: role worker cannot use "memory": no engine in another process can reach it; write nats://host:port`}},
+			`-queue: role worker cannot use "memory": no engine in another process can reach it; write nats://host:port`,
+		}},
 		"an id with a dot": {all + "-engine-id a.b", nil, []string{
-			`-engine-id: "a.b" is not usable as an id because of '.'; write letters, digits, - and _`}},
+			`-engine-id: "a.b" is not usable as an id because of '.'; write letters, digits, - and _`,
+		}},
 		"an empty id": {all + "-engine-id=", nil, []string{`-engine-id: "" is empty`}},
-		"a zone that stands twice": {"-target worker -queue nats://h:1 -zones a,a", nil,
-			[]string{`-zones: "a,a" is not a list of different things: "a" stands twice`}},
-		"an empty zone": {"-target worker -queue nats://h:1 -zones a,", nil,
-			[]string{`-zones: "a," is not a list: the entry "" is empty`}},
-		"no deliveries at all": {all + "-notify-workers 0", nil,
-			[]string{`-notify-workers: "0" is not a whole number from 1 to 1000`}},
-		"an unknown log level": {all + "-log-level warning", nil,
-			[]string{`-log-level: "warning" is none of debug, info, warn, error; did you mean warn?`}},
-		"a secret given twice": {all + "-api-token a -api-token-file token", nil,
-			[]string{"-api-token and -api-token-file name the same secret: give only one"}},
-		"a secret's file that is not there": {all + "-api-token-file gone", nil,
-			[]string{"-api-token-file: open gone: no such file"}},
-		"a secret's file with nothing in it": {all + "-api-token-file empty", nil,
-			[]string{"-api-token-file: the content of empty is empty"}},
+		"a zone that stands twice": {
+			"-target worker -queue nats://h:1 -zones a,a", nil,
+			[]string{`-zones: "a,a" is not a list of different things: "a" stands twice`},
+		},
+		"an empty zone": {
+			"-target worker -queue nats://h:1 -zones a,", nil,
+			[]string{`-zones: "a," is not a list: the entry "" is empty`},
+		},
+		"no deliveries at all": {
+			all + "-notify-workers 0", nil,
+			[]string{`-notify-workers: "0" is not a whole number from 1 to 1000`},
+		},
+		"an unknown log level": {
+			all + "-log-level warning", nil,
+			[]string{`-log-level: "warning" is none of debug, info, warn, error; did you mean warn?`},
+		},
+		"a secret given twice": {
+			all + "-api-token a -api-token-file token", nil,
+			[]string{"-api-token and -api-token-file name the same secret: give only one"},
+		},
+		"a secret's file that is not there": {
+			all + "-api-token-file gone", nil,
+			[]string{"-api-token-file: open gone: no such file"},
+		},
+		"a secret's file with nothing in it": {
+			all + "-api-token-file empty", nil,
+			[]string{"-api-token-file: the content of empty is empty"},
+		},
 		"an empty secret, which is not shown": {all + "-api-token=", nil, []string{"-api-token: its value is empty"}},
-		"a certificate without its key": {all + "-nats-tls-cert c", nil,
-			[]string{"-nats-tls-cert and -nats-tls-key belong together: give both or none"}},
-		"a switch that is neither on nor off": {"-version=perhaps", nil,
-			[]string{"role all requires -config: it declares what is monitored", `-version: "perhaps" is neither true nor false`}},
+		"a certificate without its key": {
+			all + "-nats-tls-cert c", nil,
+			[]string{"-nats-tls-cert and -nats-tls-key belong together: give both or none"},
+		},
+		"a switch that is neither on nor off": {
+			"-version=perhaps", nil,
+			[]string{"role all requires -config: it declares what is monitored", `-version: "perhaps" is neither true nor false`},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,9 +184,11 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Settings{Config: "site", Data: "/home/a/.local/state/jaque", Listen: "127.0.0.1:8420",
+	want := Settings{
+		Config: "site", Data: "/home/a/.local/state/jaque", Listen: "127.0.0.1:8420",
 		EventLog: "embedded", Coordination: "memory", HeartbeatTTL: 10 * time.Second, EngineID: "web-1-example",
-		Zones: []string{"default"}, LogLevel: "info", LogFormat: "text"}
+		Zones: []string{"default"}, LogLevel: "info", LogFormat: "text",
+	}
 	want.Role, _ = Find(All)
 	want.Notify = Notify{Delivery: "local", Workers: 8, Queue: 1000, SMTPPort: 587, SMTPTLS: "starttls"}
 	if !reflect.DeepEqual(s, want) {
@@ -222,8 +276,10 @@ func TestAnEngineWithAQueueInMemoryIsWarned(t *testing.T) { // O7
 }
 
 func TestAHostNameBecomesAnID(t *testing.T) {
-	for host, want := range map[string]string{"a.b.c": "a-b-c", "web01": "web01", "": "jaque", "...": "jaque",
-		"ö": "jaque", strings.Repeat("a", 200): strings.Repeat("a", 128)} {
+	for host, want := range map[string]string{
+		"a.b.c": "a-b-c", "web01": "web01", "": "jaque", "...": "jaque",
+		"ö": "jaque", strings.Repeat("a", 200): strings.Repeat("a", 128),
+	} {
 		if got := HostID(host); got != want || checkIdentifier(got) != nil {
 			t.Errorf("%q becomes %q, want %q", host, got, want)
 		}
@@ -290,8 +346,10 @@ func FuzzParse(f *testing.F) {
 
 func TestDidYouMeanFindsNearWordsOnly(t *testing.T) {
 	words := []string{"all", "engine", "worker", "notifier"}
-	for got, want := range map[string]string{"engin": "engine", "worekr": "worker", "zzz": "", "": "", "al": "all",
-		"notifyer": "notifier", "reverse": ""} {
+	for got, want := range map[string]string{
+		"engin": "engine", "worekr": "worker", "zzz": "", "": "", "al": "all",
+		"notifyer": "notifier", "reverse": "",
+	} {
 		hint := didYouMean(got, words)
 		if want == "" && hint != "" || want != "" && hint != "; did you mean "+want+"?" {
 			t.Errorf("%q: got %q, want %q", got, hint, want)

@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,13 +27,20 @@ type reloader struct {
 }
 
 func newReloader(a *appliance, c *checks) *reloader {
-	r := &reloader{a: a, checks: c,
-		ok: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jaque_config_last_reload_successful",
-			Help: "1 if the config in use is the one that was read last, else 0."}),
-		at: prometheus.NewGauge(prometheus.GaugeOpts{Name: "jaque_config_last_reload_success_timestamp_seconds",
-			Help: "When the config in use was read."}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "jaque_config_reload_failures_total",
-			Help: "Reloads that changed nothing because the config was wrong."}),
+	r := &reloader{
+		a: a, checks: c,
+		ok: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jaque_config_last_reload_successful",
+			Help: "1 if the config in use is the one that was read last, else 0.",
+		}),
+		at: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jaque_config_last_reload_success_timestamp_seconds",
+			Help: "When the config in use was read.",
+		}),
+		failed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "jaque_config_reload_failures_total",
+			Help: "Reloads that changed nothing because the config was wrong.",
+		}),
 	}
 	a.reg.MustRegister(r.ok, r.at, r.failed)
 	r.succeeded(a.config)
@@ -75,6 +83,9 @@ func (r *reloader) reload(ctx context.Context) {
 		log.Error("config was not switched, the running one is kept", "err", err)
 		r.kept([]string{fmt.Sprintf("the engine did not take it: %v", err)})
 		return
+	}
+	if !slices.Equal(next.PluginPath, r.a.config.PluginPath) {
+		log.Warn("settings.plugin_path changed, which takes effect at the next start")
 	}
 	r.succeeded(next)
 	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),

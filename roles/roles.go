@@ -39,18 +39,30 @@ type Role struct {
 // Roles returns the table of roles in the order of help and documentation.
 func Roles() []Role {
 	return []Role{
-		{Name: All, OwnLog: true, Reload: ReloadConfig, Released: true,
-			Summary: "everything in one process: schedule, execute, fold, append, dashboard, API and metrics"},
-		{Name: Engine, OwnLog: true, Reload: ReloadConfig,
-			Summary: "decides what runs and when, hands checks to workers over the queue, writes the log"},
-		{Name: Worker,
-			Summary: "pulls checks of its zones from the queue and executes them; no config, no log"},
-		{Name: UI,
-			Summary: "follows the log and serves dashboard and API; never runs a check"},
-		{Name: Sink,
-			Summary: "follows the log and exports performance data"},
-		{Name: Notifier, Reload: ReloadConfig,
-			Summary: "follows the log and delivers notifications"},
+		{
+			Name: All, OwnLog: true, Reload: ReloadConfig, Released: true,
+			Summary: "everything in one process: schedule, execute, fold, append, dashboard, API and metrics",
+		},
+		{
+			Name: Engine, OwnLog: true, Reload: ReloadConfig,
+			Summary: "decides what runs and when, hands checks to workers over the queue, writes the log",
+		},
+		{
+			Name:    Worker,
+			Summary: "pulls checks of its zones from the queue and executes them; no config, no log",
+		},
+		{
+			Name:    UI,
+			Summary: "follows the log and serves dashboard and API; never runs a check",
+		},
+		{
+			Name:    Sink,
+			Summary: "follows the log and exports performance data",
+		},
+		{
+			Name: Notifier, Reload: ReloadConfig,
+			Summary: "follows the log and delivers notifications",
+		},
 	}
 }
 

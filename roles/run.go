@@ -32,11 +32,14 @@ var ErrNotReleased = errors.New("not available in this release")
 // Run runs a role until ctx ends. The error names what went wrong; ExitCode
 // turns it into the process's exit status.
 func Run(ctx context.Context, s Settings, p Process) error {
-	for _, w := range s.Warnings {
+	for _, w := range append(s.idle(), s.Warnings...) {
 		p.Logger.Warn("odd command line", "warning", w)
 	}
 	if !s.Role.Released {
 		return fmt.Errorf("role %s is %w", s.Role.Name, ErrNotReleased)
+	}
+	if err := s.unsafe(); err != nil {
+		return err
 	}
 	return runAll(ctx, s, p)
 }

@@ -71,8 +71,10 @@ func TestAFolderThatCannotBeWrittenIsAnError(t *testing.T) {
 }
 
 func TestReachableAddresses(t *testing.T) {
-	for listen, want := range map[string]string{":80": "127.0.0.1:80", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "[::1]:1",
-		"192.0.2.1:5": "192.0.2.1:5", "odd": "odd"} {
+	for listen, want := range map[string]string{
+		":80": "127.0.0.1:80", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "[::1]:1",
+		"192.0.2.1:5": "192.0.2.1:5", "odd": "odd",
+	} {
 		if got := Reachable(listen); got != want {
 			t.Errorf("%s: got %s, want %s", listen, got, want)
 		}
@@ -81,8 +83,10 @@ func TestReachableAddresses(t *testing.T) {
 
 func TestPluginsAreFoundWhereBothCanRun(t *testing.T) {
 	empty, half, whole := t.TempDir(), t.TempDir(), t.TempDir()
-	for path, mode := range map[string]os.FileMode{half + "/check_load": 0o755, half + "/check_disk": 0o644,
-		whole + "/check_load": 0o755, whole + "/check_disk": 0o755} {
+	for path, mode := range map[string]os.FileMode{
+		half + "/check_load": 0o755, half + "/check_disk": 0o644,
+		whole + "/check_load": 0o755, whole + "/check_disk": 0o755,
+	} {
 		if err := os.WriteFile(path, nil, mode); err != nil {
 			t.Fatal(err)
 		}

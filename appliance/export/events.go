@@ -139,11 +139,14 @@ type eventMetrics struct {
 func newEventMetrics(reg prometheus.Registerer) *eventMetrics {
 	m := &eventMetrics{
 		written: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jaque_events_out_written_total", Help: "Events written to the file of -events-out."}),
+			Name: "jaque_events_out_written_total", Help: "Events written to the file of -events-out.",
+		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jaque_events_out_failures_total", Help: "Attempts to write to the file of -events-out that failed and were repeated."}),
+			Name: "jaque_events_out_failures_total", Help: "Attempts to write to the file of -events-out that failed and were repeated.",
+		}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "jaque_events_out_last_success_timestamp_seconds", Help: "When events were last written to the file of -events-out."}),
+			Name: "jaque_events_out_last_success_timestamp_seconds", Help: "When events were last written to the file of -events-out.",
+		}),
 	}
 	if reg != nil {
 		reg.MustRegister(m.written, m.failures, m.last)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ import (
 	"jaque.sh/jaque/appliance/journal"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // tape is a log of n events per stream, handed out in batches of three.
 type tape struct {
@@ -157,8 +156,10 @@ func TestANewFileBeginsNowAndOneOfAnotherLogToo(t *testing.T) {
 func TestStandardOutputTakesEvents(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
-	x := NewEvents(EventsOptions{Path: "-", Stdout: &out, Logger: quiet(), Append: line,
-		Source: growing{tape{n: 2}, cancel}})
+	x := NewEvents(EventsOptions{
+		Path: "-", Stdout: &out, Logger: quiet(), Append: line,
+		Source: growing{tape{n: 2}, cancel},
+	})
 	if err := x.Run(ctx, func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +205,10 @@ func TestAFullDiskHoldsUpNothingAndLosesNothing(t *testing.T) {
 		var logged bytes.Buffer
 		disk := &full{until: time.Now().Add(time.Minute), room: 30}
 		ctx, cancel := context.WithCancel(t.Context())
-		x := NewEvents(EventsOptions{Path: "-", Stdout: disk, Append: line, Source: growing{tape{n: 7}, cancel},
-			Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		x := NewEvents(EventsOptions{
+			Path: "-", Stdout: disk, Append: line, Source: growing{tape{n: 7}, cancel},
+			Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+		})
 		if err := x.Run(ctx, func() {}); err != nil {
 			t.Fatal(err)
 		}
@@ -229,8 +232,10 @@ func TestAStopDuringAFullDiskDoesNotHang(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		disk := &full{until: time.Now().Add(time.Hour)}
-		x := NewEvents(EventsOptions{Path: "-", Stdout: disk, Append: line, Logger: quiet(),
-			Source: growing{tape{n: 7}, func() {}}})
+		x := NewEvents(EventsOptions{
+			Path: "-", Stdout: disk, Append: line, Logger: quiet(),
+			Source: growing{tape{n: 7}, func() {}},
+		})
 		if err := x.Run(ctx, func() {}); err != nil {
 			t.Fatal(err)
 		}

@@ -46,11 +46,14 @@ func NewState(o StateOptions) *State {
 	if o.Usable == nil {
 		o.Usable = func() bool { return true }
 	}
-	s := &State{opt: o,
+	s := &State{
+		opt: o,
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "jaque_snapshot_out_failures_total", Help: "Writes of the file of -snapshot-out that failed."}),
+			Name: "jaque_snapshot_out_failures_total", Help: "Writes of the file of -snapshot-out that failed.",
+		}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "jaque_snapshot_out_last_success_timestamp_seconds", Help: "When the file of -snapshot-out was last written."}),
+			Name: "jaque_snapshot_out_last_success_timestamp_seconds", Help: "When the file of -snapshot-out was last written.",
+		}),
 	}
 	if o.Registerer != nil {
 		o.Registerer.MustRegister(s.failures, s.last)

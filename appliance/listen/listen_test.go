@@ -12,7 +12,7 @@ import (
 	"jaque.sh/jaque/appliance/service"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // serve runs a handler and returns its address and a function that stops it and
 // returns the result.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -17,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // diary records what happens, in order.
 type diary struct {
@@ -79,7 +78,8 @@ func TestUnrelatedServicesStartAndStopAtTheSameTime(t *testing.T) {
 		d := &diary{}
 		ctx, cancel := context.WithCancel(t.Context())
 		g, err := New(quiet(), []Service{
-			d.steady("a", 3*time.Second, 3*time.Second), d.steady("b", 3*time.Second, 3*time.Second)})
+			d.steady("a", 3*time.Second, 3*time.Second), d.steady("b", 3*time.Second, 3*time.Second),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,17 +107,22 @@ func TestAServiceThatEndsByItselfEndsTheProcess(t *testing.T) {
 	}{
 		"an error after it was ready": {
 			func(_ context.Context, ready func()) error { ready(); time.Sleep(time.Second); return boom },
-			boom, "service tail: boom"},
+			boom, "service tail: boom",
+		},
 		"nil after it was ready": {
 			func(_ context.Context, ready func()) error { ready(); return nil },
-			ErrEnded, "service tail: it ended by itself"},
+			ErrEnded, "service tail: it ended by itself",
+		},
 		"an error before it was ready": {
-			func(context.Context, func()) error { return boom }, boom, "service tail: boom"},
+			func(context.Context, func()) error { return boom }, boom, "service tail: boom",
+		},
 		"a panic": {
-			func(context.Context, func()) error { panic("torn page") }, nil, "service tail: panic: torn page"},
+			func(context.Context, func()) error { panic("torn page") }, nil, "service tail: panic: torn page",
+		},
 		"an end of its goroutine": {
 			func(context.Context, func()) error { runtime.Goexit(); return nil }, nil,
-			"service tail: it left its goroutine"},
+			"service tail: it left its goroutine",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +174,10 @@ func TestAServiceThatDoesNotStopIsGivenUp(t *testing.T) {
 		start := time.Now()
 		err := Run(ctx, quiet(), []Service{
 			d.steady("log", 0, 0),
-			{Name: "stuck", Needs: []string{"log"}, StopTimeout: 4 * time.Second,
-				Run: func(_ context.Context, ready func()) error { ready(); <-release; return nil }},
+			{
+				Name: "stuck", Needs: []string{"log"}, StopTimeout: 4 * time.Second,
+				Run: func(_ context.Context, ready func()) error { ready(); <-release; return nil },
+			},
 		})
 		close(release)
 		if want := "service stuck: it did not stop within 4s"; err == nil || err.Error() != want {
@@ -212,7 +219,8 @@ func TestStatusFollowsTheLifeOfAService(t *testing.T) {
 		d := &diary{}
 		ctx, cancel := context.WithCancel(t.Context())
 		g, err := New(quiet(), []Service{
-			d.steady("log", time.Second, time.Second), d.steady("web", time.Second, time.Second, "log")})
+			d.steady("log", time.Second, time.Second), d.steady("web", time.Second, time.Second, "log"),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,15 +274,24 @@ func TestWrongServicesAreRefused(t *testing.T) {
 		services []Service
 		want     string
 	}{
-		"an unknown need": {[]Service{{Name: "a", Needs: []string{"b"}, Run: run}},
-			`services: "a" needs "b", which does not exist`},
-		"a name that stands twice": {[]Service{{Name: "a", Run: run}, {Name: "a", Run: run}},
-			`services: the name "a" stands twice`},
+		"an unknown need": {
+			[]Service{{Name: "a", Needs: []string{"b"}, Run: run}},
+			`services: "a" needs "b", which does not exist`,
+		},
+		"a name that stands twice": {
+			[]Service{{Name: "a", Run: run}, {Name: "a", Run: run}},
+			`services: the name "a" stands twice`,
+		},
 		"no name": {[]Service{{Run: run}}, `services: "" lacks a name or a Run function`},
-		"a circle": {[]Service{{Name: "x", Needs: []string{"a"}, Run: run}, {Name: "a", Needs: []string{"b"}, Run: run},
-			{Name: "b", Needs: []string{"a"}, Run: run}}, `services: needs go round in a circle: a → b → a`},
-		"a service that needs itself": {[]Service{{Name: "a", Needs: []string{"a"}, Run: run}},
-			`services: needs go round in a circle: a → a`},
+		"a circle": {[]Service{
+			{Name: "x", Needs: []string{"a"}, Run: run},
+			{Name: "a", Needs: []string{"b"}, Run: run},
+			{Name: "b", Needs: []string{"a"}, Run: run},
+		}, `services: needs go round in a circle: a → b → a`},
+		"a service that needs itself": {
+			[]Service{{Name: "a", Needs: []string{"a"}, Run: run}},
+			`services: needs go round in a circle: a → a`,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,8 +19,10 @@ const demoFolder = "jaque-demo"
 
 // pluginFolders are where distributions put the monitoring plugins.
 func pluginFolders() []string {
-	return []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins", "/usr/lib64/nagios/plugins",
-		"/usr/local/libexec/nagios", "/usr/local/nagios/libexec", "/opt/local/libexec/nagios"}
+	return []string{
+		"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins", "/usr/lib64/nagios/plugins",
+		"/usr/local/libexec/nagios", "/usr/local/nagios/libexec", "/opt/local/libexec/nagios",
+	}
 }
 
 // runDemo runs role all on a folder of its own, which it fills if it is empty.

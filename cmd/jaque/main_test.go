@@ -205,23 +205,41 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 		"an unknown flag": {[]string{"-confg", path}, 2, "jaque: there is no flag -confg; did you mean -config?\n" +
 			"jaque: role all requires -config: it declares what is monitored\n" +
 			"jaque: 2 problems; run \"jaque help\" for the flags of each role\n"},
-		"a refused flag": {[]string{"-config", path, "-queue", "memory"}, 2,
-			"jaque: role all refuses -queue: there is no second process to dispatch to\n" + more},
+		"a refused flag": {
+			[]string{"-config", path, "-queue", "memory"},
+			2,
+			"jaque: role all refuses -queue: there is no second process to dispatch to\n" + more,
+		},
 		"a missing flag": {nil, 2, "jaque: role all requires -config: it declares what is monitored\n" + more},
-		"a wrong value": {[]string{"-config", path, "-heartbeat-ttl", "soon"}, 2,
-			"jaque: -heartbeat-ttl: \"soon\" is not a duration; write 10s or 1m\n" + more},
+		"a wrong value": {
+			[]string{"-config", path, "-heartbeat-ttl", "soon"},
+			2,
+			"jaque: -heartbeat-ttl: \"soon\" is not a duration; write 10s or 1m\n" + more,
+		},
 		"an unknown command": {[]string{"chek-config"}, 2, "jaque: there is no command \"chek-config\", only check-config, " +
 			"demo, version, help, or flags for a role; did you mean check-config?\n" + more},
-		"a role of a later release": {[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1"}, 1,
-			"jaque: role worker is not available in this release\n"},
-		"a config that is not there": {[]string{"-config", "nowhere.cue"}, 2,
+		"a role of a later release": {
+			[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1"},
+			1,
+			"jaque: role worker is not available in this release\n",
+		},
+		"a config that is not there": {
+			[]string{"-config", "nowhere.cue"},
+			2,
 			"nowhere.cue: there is no such file; write the path of a CUE file or of a folder with CUE files\n" +
-				"1 problem, nothing was changed.\n"},
-		"a config to check that is not there": {[]string{"check-config", "nowhere.cue"}, 2,
+				"1 problem, nothing was changed.\n",
+		},
+		"a config to check that is not there": {
+			[]string{"check-config", "nowhere.cue"},
+			2,
 			"nowhere.cue: there is no such file; write the path of a CUE file or of a folder with CUE files\n" +
-				"1 problem, nothing was changed.\n"},
-		"a demo with a config": {[]string{"demo", "-config", path}, 2,
-			"jaque: the demo is role all with a config of its own; choose its folder with -dir\n" + more},
+				"1 problem, nothing was changed.\n",
+		},
+		"a demo with a config": {
+			[]string{"demo", "-config", path},
+			2,
+			"jaque: the demo is role all with a config of its own; choose its folder with -dir\n" + more,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

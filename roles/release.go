@@ -1,0 +1,70 @@
+package roles
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+)
+
+// idle returns a sentence for each setting that this release accepts and does
+// not act on yet, so that nothing is ignored in silence.
+func (s Settings) idle() []string {
+	var out []string
+	for _, f := range []struct {
+		flag  string
+		given bool
+	}{
+		{"command-file", s.CommandFile != ""},
+		{"livestatus-socket", s.LivestatusSocket != ""},
+		{"livestatus-listen", s.LivestatusListen != ""},
+		{"nats-listen", s.NATS.Listen != ""},
+		{"cluster-name", s.NATS.ClusterName != ""},
+		{"cluster-listen", s.NATS.ClusterListen != ""},
+		{"cluster-peers", len(s.NATS.ClusterPeers) > 0},
+		{"smtp-host", s.Notify.SMTPHost != ""},
+		{"telegram-token", s.Notify.TelegramToken != ""},
+		{"notify-delivery", s.Notify.Delivery == "notifier"},
+	} {
+		if f.given {
+			out = append(out, "-"+f.flag+" has no effect in this release")
+		}
+	}
+	return out
+}
+
+// unsafe returns why the settings must not be run in this release: to accept
+// them without acting on them would harm the objects or other engines.
+func (s Settings) unsafe() error {
+	if external(s.Coordination) {
+		return fmt.Errorf("-coordination %s: several engines are %w; leave it out", s.Coordination, ErrNotReleased)
+	}
+	return nil
+}
+
+// tlsConfig returns how connections to a NATS server are secured, nil for the
+// system's defaults.
+func (n NATS) tlsConfig() (*tls.Config, error) {
+	if n.TLSCA == "" && n.TLSCert == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if n.TLSCA != "" {
+		pem, err := os.ReadFile(n.TLSCA)
+		if err != nil {
+			return nil, fmt.Errorf("read the authorities of -nats-tls-ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("read the authorities of -nats-tls-ca: %s holds no certificate in PEM form", n.TLSCA)
+		}
+	}
+	if n.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(n.TLSCert, n.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("read -nats-tls-cert and -nats-tls-key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
