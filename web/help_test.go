@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -101,3 +102,8 @@ func get(t testing.TB, url string, v any) {
 }
 
 var errBroken = errors.New("secret detail")
+
+// contextWithAddr returns a request's context as a server on addr makes it.
+func contextWithAddr(r *http.Request, addr net.Addr) context.Context {
+	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
+}

@@ -10,7 +10,7 @@ import (
 // you mean"; false if none is close enough.
 func Nearest(set *object.Set, id object.ID) (object.ID, bool) {
 	want := strings.ToLower(string(id))
-	best, limit := object.ID(""), max(1, len(want)/3)+1
+	best, limit := object.ID(""), max(2, len(want)/3)+1
 	objects := set.Objects
 	if id.Kind() == object.Host {
 		objects = set.Hosts
