@@ -41,7 +41,9 @@ func (g *guard) checkBlocks() error {
 		g.unreadable = g.known.Unreadable
 	}
 	for _, s := range bad {
-		if !g.acceptedAll(s) {
+		// Behind what was acknowledged a power cut may leave anything; the server
+		// cuts it off.
+		if s.From <= g.reached() && !g.acceptedAll(s) {
 			return g.loss(stream, "positions %d to %d cannot be read", s.From, s.To)
 		}
 	}
