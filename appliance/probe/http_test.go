@@ -125,6 +125,7 @@ func TestHTTPEndsAtItsTimeout(t *testing.T) {
 	r := open(t, Options{})
 	silent := serveTCP(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
 	dripping := serveTCP(t, func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1024))
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx")
 		_, _ = io.Copy(io.Discard, c)
 	})

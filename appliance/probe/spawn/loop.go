@@ -15,7 +15,7 @@ const (
 	sweepAfter = 30 * time.Millisecond
 	// pipeGrace is how long output is awaited from processes that outlive the
 	// program that started them.
-	pipeGrace = 200 * time.Millisecond
+	pipeGrace = time.Second
 	// reapGrace is how long a killed program may take to disappear before its
 	// result is given without it (uninterruptible sleep on a dead disk).
 	reapGrace = 2 * time.Second

@@ -178,7 +178,7 @@ func TestALeftBehindChildDoesNotHoldTheCheck(t *testing.T) {
 
 func TestAChildMayFinishTheOutput(t *testing.T) {
 	everyPool(t, func(t *testing.T, p *Pool) {
-		res := run(t, p, 60*time.Second, `echo first; (sleep 0.05; echo second) & exit 0`)
+		res := run(t, p, 60*time.Second, `echo first; (sleep 0.02; echo second) & exit 0`)
 		if string(res.Out) != "first\nsecond\n" {
 			t.Errorf("got %q", res.Out)
 		}
