@@ -85,10 +85,13 @@ func csvSeparator(content []byte) rune {
 	return ','
 }
 
+// bad adds a problem of the table.
 func (t *csvTable) bad(pos Position, path, format string, args ...any) {
 	t.out.problems = append(t.out.problems, Problem{pos, path, fmt.Sprintf(format, args...)})
 }
 
+// broken reports what the CSV reader could not read; the rest of the file is lost
+// with it, because nobody knows where the next row starts.
 func (t *csvTable) broken(err error) {
 	var pe *csv.ParseError
 	if !errors.As(err, &pe) {

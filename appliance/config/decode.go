@@ -19,6 +19,7 @@ type decoder struct {
 	unknown  map[Position]bool // names reported: a CSV column is one name in many rows
 }
 
+// bad adds a problem. The text says what is wrong, then what would be right.
 func (d *decoder) bad(at *path, pos Position, format string, args ...any) {
 	d.problems = append(d.problems, Problem{Position: pos, Path: at.String(), Text: fmt.Sprintf(format, args...)})
 }
@@ -119,6 +120,7 @@ func (s *section) prose(name string) string {
 	return v
 }
 
+// text returns a value as an interned text, or reports that it is none.
 func (d *decoder) text(at *path, n *node) (string, bool) {
 	switch n.kind {
 	case kindText:
@@ -158,6 +160,7 @@ func (s *section) whole(name string, absent, low, high int) int {
 	return v
 }
 
+// whole returns a value as a whole number within bounds, or reports it.
 func (d *decoder) whole(at *path, n *node, low, high int) (int, bool) {
 	if n.kind == kindBad {
 		return 0, false
@@ -328,6 +331,7 @@ func (d *decoder) name(at *path, pos Position, name string) bool {
 	return why == ""
 }
 
+// badName says what is wrong with a name, "" if nothing is.
 func badName(name string) string {
 	if name == "" {
 		return "a name is empty; write one"
@@ -363,6 +367,7 @@ func (d *decoder) state(at *path, n *node, k object.Kind) (object.State, bool) {
 	return st, err == nil
 }
 
+// stateNames lists the states of a kind in the order of their numbers.
 func stateNames(k object.Kind) []string {
 	count := object.Unknown
 	if k == object.Host {

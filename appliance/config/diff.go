@@ -51,6 +51,7 @@ func Diff(old, new *object.Set) Change {
 // are shared by many objects.
 type ruleComparer map[[2]*object.Rule]bool
 
+// equal compares two rules by content and remembers the answer.
 func (rc ruleComparer) equal(a, b *object.Rule) bool {
 	if a == b {
 		return true

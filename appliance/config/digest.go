@@ -21,8 +21,10 @@ type digester struct {
 	buf []byte
 }
 
+// newDigester starts an empty digest.
 func newDigester() *digester { return &digester{h: sha256.New()} }
 
+// sum ends the digest.
 func (d *digester) sum() digest {
 	var out digest
 	d.h.Write(d.buf)
@@ -39,14 +41,17 @@ func (d *digester) flush() {
 	}
 }
 
+// text writes the length first, so that "a","bc" and "ab","c" differ.
 func (d *digester) text(s string) {
 	d.buf = binary.AppendUvarint(d.buf, uint64(len(s)))
 	d.buf = append(d.buf, s...)
 	d.flush()
 }
 
+// number writes a number of any size.
 func (d *digester) number(n uint64) { d.buf = binary.AppendUvarint(d.buf, n) }
 
+// table writes a map in the order of its keys.
 func (d *digester) table(m map[string]string) {
 	d.number(uint64(len(m)))
 	for _, k := range sortedKeys(m) {
@@ -86,6 +91,7 @@ func (d *digester) value(v reflect.Value) {
 	}
 }
 
+// pointer tells nil from a pointer to a zero value.
 func (d *digester) pointer(v reflect.Value) {
 	if v.IsNil() {
 		d.number(0)
@@ -95,6 +101,7 @@ func (d *digester) pointer(v reflect.Value) {
 	d.value(v.Elem())
 }
 
+// mapping writes a map with text keys of any type of value, sorted by key.
 func (d *digester) mapping(v reflect.Value) {
 	byKey := make(map[string]reflect.Value, v.Len())
 	for it := v.MapRange(); it.Next(); {
@@ -107,6 +114,7 @@ func (d *digester) mapping(v reflect.Value) {
 	}
 }
 
+// digestOf is the digest of one value.
 func digestOf(v any) digest {
 	d := newDigester()
 	d.value(reflect.ValueOf(v))

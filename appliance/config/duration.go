@@ -46,6 +46,7 @@ func parseDuration(n *node) (time.Duration, string) {
 	return time.Duration(math.Round(total)), ""
 }
 
+// unitOf cuts a unit off the front of a text; 0 if there is none.
 func unitOf(s string) (time.Duration, string) {
 	for _, u := range units {
 		if after, ok := strings.CutPrefix(s, u.name); ok {
@@ -61,16 +62,4 @@ func durationHint(text string) string {
 		return fmt.Sprintf(`"%ds" or "%dm"`, n, n)
 	}
 	return `"5s" or "5m"`
-}
-
-// showDuration writes a duration as an operator does: "1m", not "1m0s".
-func showDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -52,6 +52,7 @@ func (l *loader) expand() {
 	l.selectionWarnings(rules)
 }
 
+// selections prepares every rule, in the order of their names.
 func (l *loader) selections() []*selection {
 	out := make([]*selection, 0, len(l.rules))
 	for _, r := range l.rules {
@@ -60,6 +61,7 @@ func (l *loader) selections() []*selection {
 	return out
 }
 
+// refSet is the set of names of a list of references.
 func refSet(refs []ref) map[string]bool {
 	set := make(map[string]bool, len(refs))
 	for _, r := range refs {
@@ -97,6 +99,7 @@ func (l *loader) alloc() *object.Object {
 	return o
 }
 
+// hostObject makes a host. Its parents are linked once all hosts are there.
 func (l *loader) hostObject(h *host) *object.Object {
 	o := l.alloc()
 	o.ID, o.Name, o.Alias = object.HostID(h.name), h.name, h.alias
@@ -186,6 +189,7 @@ func (l *loader) services(objects []*object.Object, h *host, ho *object.Object, 
 	return objects
 }
 
+// serviceNames runs over the services that rules give.
 func serviceNames(rules []*selection) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, r := range rules {
@@ -253,6 +257,8 @@ func (l *loader) ownObject(ho *object.Object, own *service) *object.Object {
 	return o
 }
 
+// orNone stands in for a check that could not be read, so that the object exists
+// and others may refer to it without a second problem.
 func orNone(c *check) *check {
 	if c == nil {
 		return &noCheck
@@ -260,6 +266,7 @@ func orNone(c *check) *check {
 	return c
 }
 
+// firstText returns the first text that says something.
 func firstText(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {

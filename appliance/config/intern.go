@@ -13,10 +13,12 @@ type interner struct {
 	lists map[string][]string
 }
 
+// newInterner starts without any text.
 func newInterner() interner {
 	return interner{texts: map[string]string{}, maps: map[string]map[string]string{}, lists: map[string][]string{}}
 }
 
+// get returns the one copy of a text. The copy shares no memory with the text given.
 func (in *interner) get(s string) string {
 	if s == "" {
 		return ""

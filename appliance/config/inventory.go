@@ -21,6 +21,8 @@ type inventoryHost struct {
 	listed bool // the name is a field of the tree
 }
 
+// add takes a host in. A name that is no text counts as absent here and is
+// reported when the host is decoded.
 func (f *inventoryFile) add(name *node, pos Position, tree *node, listed bool) {
 	text := ""
 	if name != nil && name.kind == kindText {
@@ -103,6 +105,7 @@ func (d *decoder) glob(at *path, pos Position, dir, pattern string) []string {
 	return names
 }
 
+// dirName is how a folder is shown.
 func dirName(dir string) string {
 	if dir == "" {
 		return "."

@@ -44,6 +44,7 @@ func readJSON(file string, content []byte) *inventoryFile {
 	return hostsOf(root)
 }
 
+// lineStarts lists the offsets at which lines begin.
 func lineStarts(content []byte) []int {
 	starts := []int{0}
 	for i, c := range content {
@@ -69,6 +70,7 @@ func (r *jsonReader) next() int {
 	return i
 }
 
+// fail makes an error about a place.
 func (r *jsonReader) fail(offset int, format string, args ...any) error {
 	return &jsonError{Problem{Position: r.at(offset), Text: fmt.Sprintf(format, args...)}}
 }
@@ -121,6 +123,7 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	return n, nil
 }
 
+// list reads the items of a list, whose bracket is already read.
 func (r *jsonReader) list(n *node, depth int) error {
 	n.kind = kindList
 	for r.dec.More() {
@@ -134,6 +137,8 @@ func (r *jsonReader) list(n *node, depth int) error {
 	return err
 }
 
+// object reads the fields of an object, whose bracket is already read. A name that
+// comes twice is refused: decoders differ in which of the two they take.
 func (r *jsonReader) object(n *node, depth int) error {
 	n.kind = kindMap
 	seen := map[string]Position{}

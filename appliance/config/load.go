@@ -94,6 +94,7 @@ type loader struct {
 	hints  int // suggestions looked for in large sets
 }
 
+// newLoader prepares an empty generation; nil hooks become those of the system.
 func newLoader(src *source, dir string, opts Options) *loader {
 	l := &loader{
 		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
@@ -147,6 +148,7 @@ func (l *loader) declarations() {
 	}
 }
 
+// readDefaults puts the operator's defaults and settings over those of the schema.
 func (l *loader) readDefaults(s *section) {
 	at := s.at.field("defaults")
 	l.base, l.zone, _ = l.defaults(at, l.src.schemaDefaults)
@@ -160,6 +162,7 @@ func (l *loader) readDefaults(s *section) {
 	l.settings = l.decoder.settings(s.at.field("settings"), s.take("settings"), base, l.out)
 }
 
+// readPeople reads the sections that no object depends on.
 func (l *loader) readPeople(s *section) {
 	s.each("periods", func(at *path, f field) {
 		p := l.period(at, f)

@@ -159,7 +159,7 @@ func TestAHostOverridesItsRule(t *testing.T) {
 	}
 	for label, want := range map[string]string{"tier": "1", "kind": "http", "role": "web"} {
 		got, _ := o.Label(label)
-		if label == "tier" && got != want || label != "tier" && got != want {
+		if got != want {
 			t.Errorf("label %s is %q, want %q", label, got, want)
 		}
 	}

@@ -80,8 +80,11 @@ type path struct {
 	index int // of a list item, -1 for a field
 }
 
+// field is the path of a named value below p.
 func (p *path) field(key string) *path { return &path{up: p, key: key, index: -1} }
-func (p *path) at(index int) *path     { return &path{up: p, index: index} }
+
+// at is the path of a list item below p.
+func (p *path) at(index int) *path { return &path{up: p, index: index} }
 
 // String writes the path as the operator does: hosts."a b".groups[2].
 func (p *path) String() string {

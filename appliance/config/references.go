@@ -85,6 +85,7 @@ func (l *loader) parentCycles() {
 	}
 }
 
+// hostNames lists names in the order of the hosts.
 func hostNames(hosts []*host) []string {
 	names := make([]string, 0, len(hosts))
 	for _, h := range hosts {

@@ -65,6 +65,7 @@ func (s *section) secret(name string) Secret {
 	return s.d.secret(s.at.field(name), n)
 }
 
+// secret follows the reference in a value, if it is one.
 func (d *decoder) secret(at *path, n *node) Secret {
 	text, ok := d.text(at, n)
 	if !ok {

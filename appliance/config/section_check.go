@@ -113,6 +113,7 @@ func (s *section) argv(name string) []string {
 	return words
 }
 
+// quoteWords shows a command line as the list it should be.
 func quoteWords(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
@@ -121,6 +122,7 @@ func quoteWords(line string) string {
 	return strings.Join(words, ", ")
 }
 
+// http reads #HTTP.
 func (s *section) http() *object.HTTPCheck {
 	c := &object.HTTPCheck{
 		URL: s.text("url"), Method: strings.ToUpper(s.text("method")), Headers: s.table("headers", false),
@@ -141,6 +143,7 @@ func (s *section) http() *object.HTTPCheck {
 	return c
 }
 
+// tcp reads #TCP.
 func (s *section) tcp() *object.TCPCheck {
 	return &object.TCPCheck{
 		Address: s.hostPort(true), Send: s.text("send"), Expect: s.text("expect"),
@@ -171,6 +174,7 @@ func (s *section) hostPort(needed bool) string {
 	return address
 }
 
+// icmp reads #ICMP. What is absent is for the probe to choose.
 func (s *section) icmp() *object.ICMPCheck {
 	return &object.ICMPCheck{
 		Address: s.text("address"), Count: s.whole("count", 0, 1, 100),
@@ -179,6 +183,7 @@ func (s *section) icmp() *object.ICMPCheck {
 	}
 }
 
+// dns reads #DNS.
 func (s *section) dns() *object.DNSCheck {
 	c := &object.DNSCheck{
 		Name:   s.text("name"),
@@ -190,6 +195,7 @@ func (s *section) dns() *object.DNSCheck {
 	return c
 }
 
+// tls reads #TLS.
 func (s *section) tls() *object.TLSCheck {
 	return &object.TLSCheck{
 		Address: s.hostPort(true), ServerName: s.text("server_name"), Insecure: s.flag("insecure", false),
@@ -197,6 +203,7 @@ func (s *section) tls() *object.TLSCheck {
 	}
 }
 
+// dummy reads #Dummy with the states of the kind of object it is for.
 func (s *section) dummy(k object.Kind) *object.DummyCheck {
 	c := &object.DummyCheck{State: s.stateField("state", k), Text: s.prose("text")}
 	s.list("states", func(at *path, n *node) {
@@ -213,6 +220,8 @@ func (s *section) dummy(k object.Kind) *object.DummyCheck {
 	return c
 }
 
+// aggregate reads #Aggregate and returns its members as references too; whether
+// they exist is known only when every object is made.
 func (s *section) aggregate() (*object.AggregateCheck, []ref) {
 	c := &object.AggregateCheck{}
 	var members []ref

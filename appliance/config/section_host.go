@@ -104,6 +104,7 @@ func (s *section) hostName(key string, listed bool) string {
 	return s.d.strings.get(key)
 }
 
+// refNames lists the names of references.
 func refNames(refs []ref) []string {
 	var names []string
 	for _, r := range refs {
@@ -148,6 +149,7 @@ func (d *decoder) service(at *path, pos Position, name string, n *node) service 
 	return out
 }
 
+// service reads #HostService, which #Rule contains.
 func (s *section) service(at *path, pos Position, name string) service {
 	out := service{
 		name: s.d.strings.get(name), at: at, pos: pos,

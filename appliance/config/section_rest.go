@@ -14,6 +14,7 @@ import (
 // targets are the kinds of sink.
 var targets = []string{"influx", "graphite", "remote_write", "elastic", "webhook", "file"}
 
+// period reads #Period.
 func (d *decoder) period(at *path, f field) Period {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
@@ -80,6 +81,7 @@ var dayNames = []string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 }
 
+// orHint returns a hint, or another text if there is none.
 func orHint(hint, otherwise string) string {
 	if hint == "" {
 		return otherwise
@@ -104,6 +106,7 @@ func clock(text string) (int, bool) {
 	return total, minutes < 60 && total <= 24*60
 }
 
+// contact reads #Contact and the period it refers to.
 func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
@@ -157,6 +160,7 @@ func (d *decoder) policy(at *path, n *node) (p Policy, contacts, periods []ref) 
 	return p, contacts, periods
 }
 
+// sink reads #Sink. Every option is taken as a possible secret.
 func (d *decoder) sink(at *path, f field) Sink {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
@@ -189,6 +193,7 @@ func (d *decoder) sink(at *path, f field) Sink {
 	return out
 }
 
+// view reads #View.
 func (d *decoder) view(at *path, f field) View {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
@@ -201,6 +206,7 @@ func (d *decoder) view(at *path, f field) View {
 	return v
 }
 
+// user reads #User.
 func (d *decoder) user(at *path, f field) User {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)

@@ -55,6 +55,7 @@ func optional[T any](s *section, name string, to **T, read func() T) {
 	*to = &v
 }
 
+// stateMask reads a list of states as a set.
 func (s *section) stateMask(name string, k object.Kind) object.StateMask {
 	var mask object.StateMask
 	s.list(name, func(at *path, n *node) {
@@ -65,6 +66,7 @@ func (s *section) stateMask(name string, k object.Kind) object.StateMask {
 	return mask
 }
 
+// stateField reads one state; 0 if it is absent or wrong.
 func (s *section) stateField(name string, k object.Kind) object.State {
 	n := s.take(name)
 	if n == nil {
@@ -103,6 +105,7 @@ func (t timing) over(u timing) timing {
 	return t
 }
 
+// put sets *to unless v says nothing.
 func put[T any](to **T, v *T) {
 	if v != nil {
 		*to = v

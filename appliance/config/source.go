@@ -59,6 +59,7 @@ func readSource(path string) *source {
 	return src
 }
 
+// add reports a problem.
 func (src *source) add(pos Position, path, format string, args ...any) {
 	src.problems = append(src.problems, Problem{Position: pos, Path: path, Text: fmt.Sprintf(format, args...)})
 }
@@ -127,6 +128,7 @@ func (src *source) index(at *path, decls []ast.Decl) {
 	}
 }
 
+// indexValue looks for names inside a value that is written out.
 func (src *source) indexValue(at *path, value ast.Expr) {
 	switch v := value.(type) {
 	case *ast.StructLit:
@@ -224,6 +226,8 @@ func (src *source) openValue(at *path, v cue.Value, n *node) {
 	}
 }
 
+// structure copies the regular fields of a struct. Hidden fields, definitions and
+// optional fields are the operator's own and no part of the config.
 func (src *source) structure(at *path, v cue.Value, n *node) {
 	n.kind = kindMap
 	it, err := v.Fields(cue.ErrorsAsValues(true))

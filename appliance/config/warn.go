@@ -5,6 +5,7 @@ import (
 	"maps"
 )
 
+// warning tells of something that is valid and probably not meant.
 func (l *loader) warning(at *path, pos Position, format string, args ...any) {
 	l.out.Warnings = append(l.out.Warnings, Problem{pos, at.String(), fmt.Sprintf(format, args...)})
 }

@@ -53,6 +53,7 @@ func readYAML(file string, content []byte) *inventoryFile {
 	return &inventoryFile{problems: r.problems}
 }
 
+// bad adds a problem of the file.
 func (r *yamlReader) bad(pos Position, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Position: pos, Text: fmt.Sprintf(format, args...)})
 }
@@ -71,11 +72,13 @@ func (r *yamlReader) syntax(err error) {
 	r.bad(Position{File: r.file}, "not YAML: %s", firstLine(err.Error()))
 }
 
+// firstLine cuts off the excerpt of the file that the parser's texts carry.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
 }
 
+// at is the place of a value; that of a map is its first name, not the ":" after it.
 func (r *yamlReader) at(n ast.Node) Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return r.at(m.Values[0].Key)
@@ -90,6 +93,7 @@ func (r *yamlReader) at(n ast.Node) Position {
 	return r.token(tk)
 }
 
+// token is the place of a token.
 func (r *yamlReader) token(tk *token.Token) Position {
 	return Position{r.file, tk.Position.Line, tk.Position.Column}
 }
@@ -139,6 +143,7 @@ func (r *yamlReader) value(n ast.Node, depth int, alias bool) *node {
 	return out
 }
 
+// scalar copies a value that holds no others.
 func (r *yamlReader) scalar(out *node, n ast.Node) {
 	switch v := n.(type) {
 	case *ast.NullNode:
