@@ -56,5 +56,5 @@ func distance(a, b string, limit int) int {
 		}
 		prev, next = next, prev
 	}
-	return prev[len(b)]
+	return min(prev[len(b)], limit)
 }
