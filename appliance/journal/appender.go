@@ -48,6 +48,7 @@ type appender struct {
 	slots  chan struct{}
 }
 
+// newAppender starts an appender; stored is told every acknowledged position.
 func newAppender(pub *publisher, m *metrics, count *account, stored func(uint64)) *appender {
 	a := &appender{pub: pub, m: m, count: count, stored: stored, name: nuid.Next(),
 		idle: make(chan struct{}), wake: make(chan struct{}, 1), slots: make(chan struct{}, groupsAtATime)}
@@ -55,6 +56,7 @@ func newAppender(pub *publisher, m *metrics, count *account, stored func(uint64)
 	return a
 }
 
+// add queues an append; it never blocks.
 func (a *appender) add(d draft) {
 	a.mu.Lock()
 	if a.closed {
@@ -128,6 +130,9 @@ func (a *appender) take() []draft {
 	return group
 }
 
+// send puts one group on its way. Nothing of an atomic batch is stored before
+// its last message, which asks for the commit, and each message keeps its own
+// comparison; the server checks all of them first, then stores and syncs once.
 func (a *appender) send(group []draft) {
 	if len(group) < groupMin {
 		a.m.groups.WithLabelValues("single").Inc()
@@ -155,6 +160,8 @@ func (a *appender) send(group []draft) {
 	}
 }
 
+// batchAnswered tells everybody in the batch. Its positions follow each other
+// and the answer names the last.
 func (a *appender) batchAnswered(group []draft, r answer) {
 	switch {
 	case r.err == nil && r.count == uint64(len(group)):
@@ -195,6 +202,8 @@ func (a *appender) sendSingles(group []draft) {
 	}()
 }
 
+// message builds what is published: the event's id lets the server refuse a
+// second copy, the expected position makes it a compare-and-set.
 func message(d *draft) *nats.Msg {
 	m := &nats.Msg{Subject: d.subject, Data: d.data, Header: nats.Header{}}
 	if d.id != "" {
@@ -215,6 +224,7 @@ func (a *appender) finishAll(group []draft, err error) {
 	}
 }
 
+// finish gives one append its outcome.
 func (a *appender) finish(d *draft, seq uint64, err error) {
 	if err != nil {
 		seq = 0

@@ -29,6 +29,7 @@ type inbox struct {
 	more   chan struct{}
 }
 
+// newInbox returns an empty inbox of followers that begin behind a position.
 func newInbox(from Position) *inbox {
 	b := &inbox{more: make(chan struct{}, 1)}
 	b.room.L = &b.mu
@@ -36,6 +37,7 @@ func newInbox(from Position) *inbox {
 	return b
 }
 
+// signal tells the taker that there is something; it never blocks.
 func (b *inbox) signal() {
 	select {
 	case b.more <- struct{}{}:
@@ -56,6 +58,7 @@ func (b *inbox) put(s event.Stream, upTo uint64, events ...event.Event) {
 	b.signal()
 }
 
+// fail ends the follower with an error, after what was put before.
 func (b *inbox) fail(err error) {
 	b.mu.Lock()
 	if b.err == nil {
@@ -75,6 +78,7 @@ func (b *inbox) take(empty []event.Event) ([]event.Event, [2]uint64, error) {
 	return events, b.upTo, b.err
 }
 
+// close lets readers go that wait for room.
 func (b *inbox) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -82,6 +86,9 @@ func (b *inbox) close() {
 	b.room.Broadcast()
 }
 
+// Follow runs one reader per stream and hands over what they read on the
+// caller's goroutine, so that fn needs no lock. Readers decode ahead of fn, by
+// bufferMax events and the blocks being decoded.
 func (j *jetStream) Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error {
 	target, err := j.target(ctx, &from)
 	if err != nil {
@@ -180,6 +187,8 @@ func (j *jetStream) newest(ctx context.Context, s event.Stream, from uint64, st 
 	return max(last, from), nil
 }
 
+// deliver hands events to the caller until an end. An error of a reader counts
+// after the events in front of it, so that the caller knows how far it got.
 func (j *jetStream) deliver(ctx context.Context, box *inbox, target Position, fn func([]event.Event) error, caughtUp func()) error {
 	var buf []event.Event
 	log, results := j.metrics.followed.WithLabelValues("log"), j.metrics.followed.WithLabelValues("results")

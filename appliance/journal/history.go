@@ -29,6 +29,8 @@ const (
 	twinMargin = 1000
 )
 
+// History reads each stream backwards until it has enough, then merges. It
+// creates no consumer and leaves nothing on the server.
 func (j *jetStream) History(ctx context.Context, q Query) ([]event.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*j.opts.Timeout)
 	defer cancel()

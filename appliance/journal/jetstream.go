@@ -61,6 +61,7 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	return j, nil
 }
 
+// Append hands the decision to the appender, which sends it with others.
 func (j *jetStream) Append(e *event.Event, expect uint64, done Done) {
 	tail, compared, err := place(e)
 	if err != nil {
@@ -73,6 +74,9 @@ func (j *jetStream) Append(e *event.Event, expect uint64, done Done) {
 	})
 }
 
+// Record publishes at once: the results stream does not sync, so that grouping
+// would gain nothing. A measurement carries no message id, because readers keep
+// the newest by its number and a header would be parsed at every replay.
 func (j *jetStream) Record(ctx context.Context, e *event.Event, done Done) error {
 	if e.Object == "" {
 		return fmt.Errorf("record %s: a measurement needs an object", e.Kind)
@@ -120,6 +124,7 @@ func (j *jetStream) takeOff() bool {
 	return true
 }
 
+// land counts a measurement as answered.
 func (j *jetStream) land() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,6 +143,7 @@ func (j *jetStream) state(ctx context.Context, s event.Stream) (jetstream.Stream
 	return stream.CachedInfo().State, nil
 }
 
+// streamName returns the stream's name on the server.
 func (j *jetStream) streamName(s event.Stream) string {
 	if s == event.Results {
 		return j.names.Results
@@ -145,6 +151,8 @@ func (j *jetStream) streamName(s event.Stream) string {
 	return j.names.Log
 }
 
+// End asks both streams one after the other; what is appended in between may be
+// in the second answer only.
 func (j *jetStream) End(ctx context.Context) (Position, error) {
 	log, err := j.state(ctx, event.Log)
 	if err != nil {
@@ -161,7 +169,9 @@ func (j *jetStream) End(ctx context.Context) (Position, error) {
 const codeNotFound = 10037
 
 // LastOf asks the stream's leader, not a replica: a refused append needs the
-// truth.
+// truth, and a direct get may be answered by a replica that lags. When retention
+// has removed everything about the object the answer is 0, which is what the
+// server compares with then.
 func (j *jetStream) LastOf(ctx context.Context, id object.ID) (uint64, error) {
 	ask, err := json.Marshal(map[string]string{"last_by_subj": j.names.LogRoot + "." + id.Token()})
 	if err != nil {
@@ -191,6 +201,9 @@ func (j *jetStream) LastOf(ctx context.Context, id object.ID) (uint64, error) {
 	return r.Message.Seq, nil
 }
 
+// Close refuses new events, waits for the answers to those in flight and gives
+// up on the rest: their outcome is unknown, those never sent are ErrClosed. The
+// bus stays open.
 func (j *jetStream) Close(ctx context.Context) error {
 	idle := j.app.close()
 	j.mu.Lock()

@@ -394,3 +394,64 @@ func TestRestartAfterRetentionEmptiedTheLog(t *testing.T) {
 		})
 	}
 }
+
+// Without a server nothing is promised: the outcome is unknown, within the
+// time-out, and measurements stop to be taken when too many wait.
+func TestServerGone(t *testing.T) {
+	t.Parallel()
+	s, url := externalServer(t, t.TempDir(), -1)
+	j, _ := openIn(t, bus.Options{URL: url}, Options{Timeout: time.Second, MaxInFlight: 3})
+	at := mustPut(t, j, decision("db", 1, 0), 0)
+	s.Shutdown()
+	s.WaitForShutdown()
+	if _, err := put(t, j, decision("db", 2, at), at); !errors.Is(err, ErrUnknown) {
+		t.Errorf("append without a server: %v, want ErrUnknown", err)
+	}
+	for o := range 20 { // a group
+		e := decision(object.HostID(fmt.Sprintf("h%d", o)), 1, 0)
+		if _, err := put(t, j, e, 0); !errors.Is(err, ErrUnknown) {
+			t.Errorf("append of %s: %v, want ErrUnknown", e.Object, err)
+		}
+	}
+	got := make(chan error, 1)
+	if err := j.Record(t.Context(), measurement("db", 1), func(_ uint64, err error) { got <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; !errors.Is(err, ErrUnknown) {
+		t.Errorf("record without a server: %v, want ErrUnknown", err)
+	}
+}
+
+func TestRecordWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	j, _ := openIn(t, bus.Options{Data: t.TempDir()}, Options{MaxInFlight: 2})
+	j.room <- struct{}{}
+	j.room <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := j.Record(ctx, measurement("db", 1), nil)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "2 measurements wait") {
+		t.Errorf("record without room: %v", err)
+	}
+	<-j.room
+	<-j.room
+	mustRecord(t, j, measurement("db", 1))
+}
+
+func TestZoneIsAToken(t *testing.T) {
+	t.Parallel()
+	j, b := openIn(t, bus.Options{Data: t.TempDir()}, Options{Zone: func(object.ID) string { return "dmz.1" }})
+	mustRecord(t, j, measurement("db!http x", 1))
+	s, err := b.JetStream().Stream(t.Context(), "JAQUE_RESULTS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.GetMsg(t.Context(), 1)
+	if err != nil || m.Subject != "jaque.result.dmz%2E1."+object.ID("db!http x").Token() {
+		t.Errorf("subject = %v, %v", m, err)
+	}
+	got, err := j.History(t.Context(), Query{Object: "db!http x", Results: true})
+	if err != nil || len(got) != 1 {
+		t.Errorf("history = %d events, %v", len(got), err)
+	}
+}

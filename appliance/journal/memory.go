@@ -50,6 +50,8 @@ func NewMemory(o Options) Journal {
 	return m
 }
 
+// Append stores at once; done is called on a goroutine of its own, as callers of
+// the other implementation have it.
 func (m *memory) Append(e *event.Event, expect uint64, done Done) {
 	start := time.Now()
 	tail, compared, err := place(e)
@@ -93,6 +95,7 @@ func (m *memory) wake() {
 	m.changed = make(chan struct{})
 }
 
+// Record never blocks; the oldest measurements make room.
 func (m *memory) Record(_ context.Context, e *event.Event, done Done) error {
 	if e.Object == "" {
 		return fmt.Errorf("record %s: a measurement needs an object", e.Kind)
@@ -126,6 +129,8 @@ func (m *memory) end() Position {
 	return Position{Log: uint64(len(m.log)), Results: m.dropped + uint64(len(m.results))}
 }
 
+// Follow hands out copies of what stands behind the position and then waits for
+// the next append.
 func (m *memory) Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error {
 	m.mu.Lock()
 	target := m.end()
@@ -201,6 +206,7 @@ func (m *memory) History(_ context.Context, q Query) ([]event.Event, error) {
 	return q.merge(log, results), nil
 }
 
+// reversed returns the events of one object, "" = all, newest first.
 func reversed(events []event.Event, id object.ID) []event.Event {
 	var out []event.Event
 	for i := len(events) - 1; i >= 0; i-- {
@@ -230,6 +236,7 @@ func (m *memory) LoadSnapshot(context.Context) (Position, []byte, error) {
 	return m.snapshots[0].at, slices.Clone(m.snapshots[0].data), nil
 }
 
+// Close ends followers and refuses further events; nothing is ever in flight.
 func (m *memory) Close(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

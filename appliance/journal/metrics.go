@@ -30,6 +30,8 @@ var (
 	skipLabels    = []string{"decode", "gap"}
 )
 
+// newMetrics makes every label value that exists, at zero, so that a rate over
+// them is right from the first event.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	const ns, sub = "jaque", "journal"
 	m := &metrics{
@@ -83,6 +85,7 @@ type account struct {
 	success  prometheus.Gauge
 }
 
+// account returns the counters of a stream.
 func (m *metrics) account(s event.Stream) *account {
 	a := &account{latency: m.latency.WithLabelValues(s.String()), inFlight: m.inFlight.WithLabelValues(s.String()), success: m.success.WithLabelValues(s.String())}
 	for i, o := range outcomeLabels {

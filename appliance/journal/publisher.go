@@ -79,6 +79,7 @@ func (p *publisher) send(m *nats.Msg, done func(answer)) {
 	}
 }
 
+// publishError tells a message that can never be sent from a lost connection.
 func publishError(err error) error {
 	if errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, nats.ErrBadSubject) {
 		return fmt.Errorf("append: %w", err) // was not sent and never will be
@@ -86,6 +87,8 @@ func publishError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
+// settle gives the answer to whoever still waits for it; a second answer, or one
+// after the time-out, finds nobody.
 func (p *publisher) settle(n uint64, a answer) {
 	p.mu.Lock()
 	w, ok := p.waiting[n]
@@ -96,6 +99,7 @@ func (p *publisher) settle(n uint64, a answer) {
 	}
 }
 
+// receive finds whose answer this is by the number at the end of the subject.
 func (p *publisher) receive(m *nats.Msg) {
 	n, err := strconv.ParseUint(m.Subject[len(p.inbox):], 36, 64)
 	if err != nil {
@@ -187,6 +191,7 @@ func parseAnswer(m *nats.Msg) answer {
 	return answer{err: &refusal{code: a.Error.ErrCode, text: a.Error.Description, status: a.Error.Code}}
 }
 
+// plainAck reads the position off the end of a usual acknowledgement.
 func plainAck(data []byte) (uint64, bool) {
 	i := bytes.LastIndex(data, seqKey)
 	if i < 0 || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)) {

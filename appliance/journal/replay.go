@@ -76,6 +76,8 @@ func decodeAhead(ctx context.Context, blocks []bus.Block, s event.Stream, from, 
 	return out
 }
 
+// decodeBlock decodes the events of a block between two positions. It stops in
+// front of whatever is not the next position.
 func decodeBlock(k bus.Block, s event.Stream, from, target uint64) (r replayed) {
 	r.events = make([]event.Event, 0, 1024)
 	err := k.Scan(func(seq uint64, data []byte) bool {

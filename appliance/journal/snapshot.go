@@ -23,6 +23,8 @@ const (
 	createdKey  = "streams"  // when both streams were created: another stream, another meaning of positions
 )
 
+// SaveSnapshot stores the data in chunks under a name that sorts by position, so
+// that saving the same position again replaces it.
 func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) error {
 	created, err := j.created(ctx)
 	if err != nil {
@@ -52,6 +54,8 @@ func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) 
 	return nil
 }
 
+// LoadSnapshot tries the newest first and passes over what cannot be read, was
+// taken from other streams, or does not match its digest.
 func (j *jetStream) LoadSnapshot(ctx context.Context) (Position, []byte, error) {
 	all, err := j.snapshots(ctx)
 	if err != nil {
