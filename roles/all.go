@@ -16,6 +16,7 @@ import (
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/coordination"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/heap"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/listen"
 	"jaque.sh/jaque/appliance/probe"
@@ -86,6 +87,7 @@ func (a *appliance) loadConfig(context.Context) error {
 		a.p.Logger.Warn("config", "warning", w.String())
 	}
 	a.config = c
+	a.add(heap.Service(a.p.CollectorSet))
 	return nil
 }
 

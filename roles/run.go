@@ -16,6 +16,9 @@ type Process struct {
 	Logger  *slog.Logger
 	Stdout  io.Writer
 	Version string
+	// CollectorSet says that the operator set GOGC or GOMEMLIMIT; the role then
+	// leaves the garbage collector alone.
+	CollectorSet bool
 	// Reload receives a value for each SIGHUP; nil = never.
 	Reload <-chan struct{}
 	// Listener is an open HTTP listener; nil = the role opens one as the

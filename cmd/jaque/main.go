@@ -105,6 +105,7 @@ func role(args []string, stdout, stderr io.Writer) error {
 // start runs a role with the process's signals.
 func start(s roles.Settings, p roles.Process, stderr io.Writer) error {
 	p.Logger, p.Version = newLogger(s, stderr), versionText()
+	p.CollectorSet = os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != ""
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	reload := make(chan struct{}, 1)
