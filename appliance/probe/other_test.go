@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -165,4 +166,20 @@ func TestLatencyIsFromDueToStart(t *testing.T) {
 	if got.Latency != 0 {
 		t.Errorf("before it was due: got %d µs", got.Latency)
 	}
+}
+
+func TestAfterCloseChecksSayThatJaqueStops(t *testing.T) {
+	r, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	expect(t, do(t, r, plugin("/bin/true")), object.Unknown, "jaque is stopping")
+}
+
+func TestALostSpawnerIsSaid(t *testing.T) {
+	r := open(t, Options{Spawners: 1})
+	time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(r.pool.PIDs()[0], syscall.SIGKILL) })
+	got := r.Do(t.Context(), Request{Object: testSvc, Check: plugin("/bin/sleep", "60"), Timeout: time.Minute})
+	expect(t, got, object.Unknown, "result lost: the spawner process died")
 }

@@ -72,7 +72,7 @@ func (r *Runner) plugin(ctx context.Context, req *Request) answer {
 // lost is the answer when the spawner went away with the plugin.
 func lost(err error) answer {
 	if errors.Is(err, spawn.ErrClosed) {
-		return unknown("check not started: jaque is stopping").as(cancelled)
+		return unknown("plugin killed or not started: jaque is stopping").as(cancelled)
 	}
 	return unknown("result lost: %v; the next check runs in a new one, see the log", err)
 }

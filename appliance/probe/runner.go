@@ -20,8 +20,8 @@ import (
 type Options struct {
 	// Concurrency is how many checks run at once; 0 = 512.
 	Concurrency int
-	// Spawners is the number of processes that start plugins, best one per
-	// core. 0 starts them from this process. More than 0 needs a program whose
+	// Spawners is the number of processes that start plugins, best one for
+	// every two cores. 0 starts them from this process. More than 0 needs a program whose
 	// main calls SpawnerMain before anything else.
 	Spawners int
 	// PluginPath are folders searched for plugins before the usual ones.

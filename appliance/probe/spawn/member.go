@@ -45,7 +45,7 @@ func (m *member) run(ctx context.Context) {
 	for {
 		up := time.Now()
 		err := m.read()
-		m.fail(ErrDied)
+		m.fail(m.pool.gone())
 		if ctx.Err() != nil {
 			return
 		}
@@ -235,7 +235,7 @@ func (m *member) begin(req *Request) (uint64, *call, error) {
 	m.mu.Lock()
 	if m.conn == nil {
 		m.mu.Unlock()
-		return 0, nil, ErrDied
+		return 0, nil, m.pool.gone()
 	}
 	m.lastID++
 	id := m.lastID

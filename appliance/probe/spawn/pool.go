@@ -13,8 +13,8 @@ import (
 
 // Options of a Pool.
 type Options struct {
-	// Processes is the number of spawner processes. 0 runs one loop inside this
-	// process. More than 0 needs a program whose main calls Main first.
+	// Processes is the number of spawner processes, best one for every two
+	// cores. 0 runs one loop inside this process. More than 0 needs a program whose main calls Main first.
 	Processes int
 	// Exe is the program to run as spawner; "" = this one.
 	Exe string
@@ -35,6 +35,7 @@ type Pool struct {
 	opts    Options
 	members []*member
 	turn    atomic.Uint32
+	closed  atomic.Bool
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -89,11 +90,21 @@ func New(o Options) (*Pool, error) {
 
 // Close kills every program that still runs, ends the spawners and waits.
 func (p *Pool) Close() {
+	p.closed.Store(true)
 	p.stop()
 	for _, m := range p.members {
 		m.hangUp()
 	}
 	p.done.Wait()
+}
+
+// gone is why a program's result is lost: a spawner's death is no news once the
+// pool is closed.
+func (p *Pool) gone() error {
+	if p.closed.Load() {
+		return ErrClosed
+	}
+	return ErrDied
 }
 
 // PIDs returns the process ids of the spawner processes that run now.

@@ -263,8 +263,11 @@ func TestCloseKillsWhatRuns(t *testing.T) {
 		}()
 		group := waitFile(t, file)
 		p.Close()
-		if err := <-ended; !errors.Is(err, ErrDied) {
+		if err := <-ended; !errors.Is(err, ErrClosed) {
 			t.Errorf("%d processes: got %v", processes, err)
+		}
+		if _, err := p.Run(t.Context(), &Request{Path: "/bin/true", Timeout: time.Second}); !errors.Is(err, ErrClosed) {
+			t.Errorf("%d processes, after the end: got %v", processes, err)
 		}
 		groupEnds(t, group)
 	}
