@@ -222,7 +222,7 @@ func (s *site) search(w http.ResponseWriter, r *http.Request) error {
 		return s.render(w, r, http.StatusOK, page.Search(v))
 	}
 	for _, k := range []object.Kind{object.Host, object.Service} {
-		result, err := query.Select(s.Projection, query.Query{Kind: k, Filter: f, Limit: found})
+		result, err := query.Select(s.Projection, query.Query{Kind: k, Filter: f, Limit: found, Order: query.Order{Key: "state", Desc: true}})
 		if err != nil {
 			return err
 		}

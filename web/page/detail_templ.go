@@ -438,7 +438,7 @@ func detailMain(v view.Detail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = part.Mini("Services", v.Services).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = part.Mini("Services", v.Services, false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -587,11 +587,11 @@ func detailSide(v view.Detail) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = part.Mini("Parents", v.Parents).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = part.Mini("Parents", v.Parents, false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = part.Mini("Behind it", v.Children).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = part.Mini("Behind it", v.Children, false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

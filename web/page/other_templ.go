@@ -219,7 +219,7 @@ func Search(v view.Search) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = part.Mini("Hosts", v.Hosts).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = part.Mini("Hosts", v.Hosts, true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -255,7 +255,7 @@ func Search(v view.Search) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = part.Mini("Services", v.Services).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = part.Mini("Services", v.Services, true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -761,7 +761,7 @@ func Gallery(v view.Gallery) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = part.Mini("One", v.One).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = part.Mini("One", v.One, true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
