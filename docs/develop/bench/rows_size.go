@@ -108,7 +108,7 @@ type span struct {
 // reloaded watches a calm stretch, then one with a reload of one changed host.
 func (b *bench) reloaded(ctx context.Context, e engine, dir string, s site, r *running, rec records) (calm, busy span, err error) {
 	watch := func(do func() error) (span, error) {
-		skip, before, began := rec.count(), cpu(r.pid()).engine, time.Now()
+		skip, before, began := rec.count(), cpu(r.pid()).all, time.Now()
 		if err := do(); err != nil {
 			return span{}, err
 		}
@@ -117,7 +117,7 @@ func (b *bench) reloaded(ctx context.Context, e engine, dir string, s site, r *r
 		}
 		ended := time.Now()
 		starts, err := rec.since(skip)
-		return span{silence(starts, began, ended), cpu(r.pid()).engine - before}, err
+		return span{silence(starts, began, ended), cpu(r.pid()).all - before}, err
 	}
 	if calm, err = watch(func() error { return nil }); err != nil {
 		return calm, busy, err
