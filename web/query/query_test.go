@@ -131,3 +131,21 @@ func TestDistanceIsSymmetricAndBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestAPageOfALongListIsThatOfTheSortedList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 60).Draw(t, "numbers")
+		o := Order{Key: "state", Desc: rapid.Bool().Draw(t, "desc")}
+		rows := make([]row, len(numbers))
+		for i, n := range numbers {
+			rows[i] = row{value: value{N: n}, at: i}
+		}
+		sorted := slices.SortedFunc(slices.Values(rows), o.rows)
+		n := rapid.IntRange(0, len(rows)).Draw(t, "n")
+		for i, r := range o.smallest(rows, n) {
+			if r.at != sorted[i].at {
+				t.Fatalf("place %d of %d holds %d, want %d", i, n, r.at, sorted[i].at)
+			}
+		}
+	})
+}

@@ -44,6 +44,7 @@ type cursor struct {
 type row struct {
 	item  projection.Item
 	value value
+	at    int // place by ID, which settles ties without looking at texts
 }
 
 // Select returns one page of the objects that match now.
@@ -53,33 +54,27 @@ func Select(p *projection.Projection, q Query) (Result, error) {
 		return Result{}, err
 	}
 	rows := q.collect(p)
+	r := Result{Total: len(rows)}
+	if after != nil {
+		rows = slices.DeleteFunc(rows, func(a row) bool {
+			return q.Order.compare(a.value, value{after.N, after.S}, a.item.Object.ID, after.ID) <= 0
+		})
+	}
+	left := len(rows)
+	to := left
+	if q.Limit > 0 {
+		to = min(to, q.Offset+q.Limit)
+	}
 	// Objects are in the order of their IDs already.
 	if q.Order.Key != "" {
-		slices.SortFunc(rows, func(a, b row) int {
-			return q.Order.compare(a.value, b.value, a.item.Object.ID, b.item.Object.ID)
-		})
+		rows = q.Order.smallest(rows, to)
 	}
-	r := Result{Total: len(rows)}
-	from := 0
-	if after != nil {
-		from, _ = slices.BinarySearchFunc(rows, after, func(a row, c *cursor) int {
-			// The item of the cursor itself counts as in front of it.
-			if n := q.Order.compare(a.value, value{c.N, c.S}, a.item.Object.ID, c.ID); n != 0 {
-				return n
-			}
-			return -1
-		})
-	}
-	from = min(from+q.Offset, len(rows))
-	to := len(rows)
-	if q.Limit > 0 {
-		to = min(to, from+q.Limit)
-	}
+	from := min(q.Offset, to)
 	r.Items = make([]projection.Item, 0, to-from)
 	for _, one := range rows[from:to] {
 		r.Items = append(r.Items, one.item)
 	}
-	if to < len(rows) && to > from {
+	if to < left && to > from {
 		r.Next = q.encode(rows[to-1])
 	}
 	return r, nil
@@ -112,7 +107,7 @@ func (q *Query) keep(items []projection.Item) []row {
 		if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.Match(item.Object, item.State)) {
 			continue
 		}
-		r := row{item: *item}
+		r := row{item: *item, at: len(rows)}
 		if key != nil {
 			r.value = key(item)
 		}

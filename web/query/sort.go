@@ -92,3 +92,52 @@ func (o Order) compare(a, b value, x, y object.ID) int {
 	}
 	return c
 }
+
+func (o Order) rows(a, b row) int {
+	c := cmp.Or(cmp.Compare(a.value.N, b.value.N), cmp.Compare(a.value.S, b.value.S), cmp.Compare(a.at, b.at))
+	if o.Desc {
+		return -c
+	}
+	return c
+}
+
+// smallest returns the first n rows in order. It changes rows. A page of a
+// long list is picked with a heap, because sorting it all would cost more.
+func (o Order) smallest(rows []row, n int) []row {
+	if n > len(rows)/4 {
+		slices.SortFunc(rows, o.rows)
+		return rows[:n]
+	}
+	if n == 0 {
+		return nil
+	}
+	heap := rows[:n] // the largest that was kept stands first
+	for i := n/2 - 1; i >= 0; i-- {
+		o.sink(heap, i)
+	}
+	for _, r := range rows[n:] {
+		if o.rows(r, heap[0]) < 0 {
+			heap[0] = r
+			o.sink(heap, 0)
+		}
+	}
+	slices.SortFunc(heap, o.rows)
+	return heap
+}
+
+// sink moves an element of the heap down to its place.
+func (o Order) sink(heap []row, i int) {
+	for {
+		largest := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if o.rows(heap[child], heap[largest]) > 0 {
+				largest = child
+			}
+		}
+		if largest == i {
+			return
+		}
+		heap[i], heap[largest] = heap[largest], heap[i]
+		i = largest
+	}
+}
