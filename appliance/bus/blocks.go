@@ -90,6 +90,15 @@ func (k Block) first() uint64 {
 	return first
 }
 
+// Size returns the file's size in bytes, 0 if it is gone.
+func (k Block) Size() uint64 {
+	info, err := os.Stat(k.path)
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Size())
+}
+
 // Path returns the file's name.
 func (k Block) Path() string { return k.path }
 

@@ -45,14 +45,18 @@ func (b *inbox) signal() {
 	}
 }
 
-// put adds decoded events of one stream; it may be called with none, to move
-// the position alone.
+// put adds decoded events of one stream and takes their slice over; it may be
+// called with none, to move the position alone.
 func (b *inbox) put(s event.Stream, upTo uint64, events ...event.Event) {
 	b.mu.Lock()
 	for len(b.events) >= bufferMax && !b.closed {
 		b.room.Wait()
 	}
-	b.events = append(b.events, events...)
+	if len(b.events) == 0 && len(events) > batchMax {
+		b.events = events // a block's worth: taken over, not copied
+	} else {
+		b.events = append(b.events, events...)
+	}
 	b.upTo[s] = max(b.upTo[s], upTo)
 	b.mu.Unlock()
 	b.signal()
@@ -214,7 +218,9 @@ func (j *jetStream) deliver(ctx context.Context, box *inbox, target Position, fn
 			caughtUp = nil
 		}
 		clear(events)
-		buf = events
+		if buf = events; cap(buf) > 2*bufferMax {
+			buf = nil // of a replay; live batches are small
+		}
 		select {
 		case <-box.more:
 		case <-j.over:

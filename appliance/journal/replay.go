@@ -8,8 +8,12 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 )
 
-// replayReaders is how many blocks are decoded at once.
-const replayReaders = 2
+// replayReaders is how many blocks are decoded at once, typicalRecord how many
+// bytes a measurement takes on disk.
+const (
+	replayReaders = 2
+	typicalRecord = 400
+)
 
 // replayed is what one block gave.
 type replayed struct {
@@ -79,7 +83,7 @@ func decodeAhead(ctx context.Context, blocks []bus.Block, s event.Stream, from, 
 // decodeBlock decodes the events of a block between two positions. It stops in
 // front of whatever is not the next position.
 func decodeBlock(k bus.Block, s event.Stream, from, target uint64) (r replayed) {
-	r.events = make([]event.Event, 0, 1024)
+	r.events = make([]event.Event, 0, min(k.Size()/typicalRecord, target-from+1))
 	err := k.Scan(func(seq uint64, data []byte) bool {
 		if seq < from {
 			return true
