@@ -50,7 +50,7 @@ lint: ## gofumpt, vet, staticcheck, log calls; changes nothing
 	if [[ -n $$bad ]]; then echo "not formatted, run make fmt:" >&2; echo "$$bad" >&2; exit 1; fi
 	go vet $(PKGS)
 	go tool staticcheck $(PKGS)
-	go tool sloglint -static-msg -msg-style lowercased -no-global all $(PKGS)
+	go tool sloglint -test=false -static-msg -msg-style lowercased -no-global all $(PKGS)
 
 fmt: ## format Go and templ files
 	go tool gofumpt -w $$(git ls-files -co --exclude-standard '*.go' | grep -v _templ.go)
@@ -68,11 +68,11 @@ check-generated: ## fail when make generate would change a file
 	fi
 
 docs: build ## validate every example of the guide, check the links
-	@for example in docs/guide/examples/*/ packaging/etc/jaque/; do \
-		[[ -d $$example ]] || continue; \
+	@for example in docs/guide/examples/*/ docs/guide/examples/*.cue packaging/etc/jaque/; do \
+		[[ -e $$example ]] || continue; \
 		echo "check-config $$example"; bin/jaque check-config -config "$$example"; \
 	done
-	go test -count=1 -run 'Links' ./appliance/sourcecheck
+	go test -count=1 -run 'Links|Guide|Packaged' ./appliance/sourcecheck
 
 package: build ## put the binary, units and default config into dist/
 	packaging/build.sh $(VERSION)

@@ -90,7 +90,7 @@ func (b *bench) spawnFloors(ctx context.Context, rate int, rates bool) error {
 	if err != nil {
 		return err
 	}
-	const n = 3000
+	const n = 2000
 	c, err := runFloor(command(ctx, loop, fmt.Sprint(n), rec.plugin), n)
 	if err != nil {
 		return err
