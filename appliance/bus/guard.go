@@ -19,6 +19,8 @@ import (
 //
 //   - a torn or unreadable record: the block is cut off in front of it, the
 //     later records of that block are gone, later blocks stay. One warning line.
+//   - an unreadable record under a valid index.db: not looked at; reading that
+//     position fails later.
 //   - a missing or broken index.db: rebuilt from the blocks, nothing is lost.
 //   - an index.db that is newer than the blocks: the stream keeps its last
 //     position and has a hole at its end.
