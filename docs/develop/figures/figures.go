@@ -32,7 +32,7 @@ const tooLong = 60
 // world are the imports that reach outside; a trailing slash takes all below.
 var world = []string{
 	"os", "os/", "io/fs", "net", "net/http", "net/http/", "net/smtp", "log", "log/slog", "math/rand", "math/rand/", "crypto/rand",
-	"syscall", "context", "sync", "sync/", "embed", "flag", "golang.org/x/sys/", "golang.org/x/net/",
+	"syscall", "sync", "sync/", "golang.org/x/sys/", "golang.org/x/net/",
 	"github.com/nats-io/", "github.com/prometheus/client_golang/", "github.com/miekg/dns", "github.com/chromedp/",
 }
 
@@ -125,7 +125,9 @@ func (f *figures) count(d ast.Decl) {
 	}
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		one(d.Name, d.Doc)
+		if reachable(d) {
+			one(d.Name, d.Doc)
+		}
 	case *ast.GenDecl:
 		for _, s := range d.Specs {
 			switch s := s.(type) {
@@ -138,6 +140,21 @@ func (f *figures) count(d ast.Decl) {
 			}
 		}
 	}
+}
+
+// reachable tells whether a function is no method of an unexported type.
+func reachable(d *ast.FuncDecl) bool {
+	reach := true
+	if d.Recv != nil {
+		ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if ok {
+				reach = id.IsExported()
+			}
+			return !ok && reach
+		})
+	}
+	return reach
 }
 
 // rank returns the value at a share q of the sorted values.
