@@ -3,7 +3,9 @@ package view
 import (
 	"math"
 	"strconv"
-	"strings"
+
+	"jaque.sh/jaque/appliance/rule/perfdata"
+	"jaque.sh/jaque/appliance/rule/threshold"
 )
 
 // Perf is one value of performance data. Bars are 1000 wide.
@@ -22,90 +24,69 @@ type Perf struct {
 // NewPerf reads performance data as checks write it; what cannot be read is
 // left out, the raw text is shown beside it anyway.
 func NewPerf(text string) []Perf {
-	var out []Perf
-	for text = strings.TrimLeft(text, " "); text != ""; text = strings.TrimLeft(text, " ") {
-		label, rest, ok := perfLabel(text)
-		if !ok {
-			return out
-		}
-		value, after, _ := strings.Cut(rest, " ")
-		text = after
-		if p, ok := newPerf(label, value); ok {
-			out = append(out, p)
-		}
+	metrics, _ := perfdata.Parse(text)
+	out := make([]Perf, 0, len(metrics))
+	for i := range metrics {
+		out = append(out, newPerf(&metrics[i]))
 	}
 	return out
 }
 
-// perfLabel takes the label and the "=" off the text. A quoted label writes a
-// quote in it twice.
-func perfLabel(text string) (label, rest string, ok bool) {
-	if text[0] != '\'' {
-		return strings.Cut(text, "=")
+func newPerf(m *perfdata.Metric) Perf {
+	p := Perf{Label: m.Label, Value: "not known", Warn: written(m.Warn), Crit: written(m.Crit), WarnX: -1, CritX: -1, Tone: "ok"}
+	if m.Unknown {
+		p.Tone = "unknown"
+		return p
 	}
-	var b strings.Builder
-	for i := 1; i < len(text); i++ {
-		if text[i] != '\'' {
-			b.WriteByte(text[i])
-			continue
-		}
-		if strings.HasPrefix(text[i:], "''") {
-			b.WriteByte('\'')
-			i++
-			continue
-		}
-		rest, ok = strings.CutPrefix(text[i+1:], "=")
-		return b.String(), rest, ok
-	}
-	return "", "", false
-}
-
-func newPerf(label, text string) (Perf, bool) {
-	parts := append(strings.Split(text, ";"), "", "", "", "")
-	digits := strings.IndexFunc(parts[0], func(r rune) bool { return !strings.ContainsRune("0123456789+-.eE", r) })
-	if digits < 0 {
-		digits = len(parts[0])
-	}
-	value, err := strconv.ParseFloat(parts[0][:digits], 64)
-	if err != nil || label == "" || math.IsInf(value, 0) || math.IsNaN(value) {
-		return Perf{}, false
-	}
-	unit := parts[0][digits:]
-	p := Perf{Label: label, Value: figure(value, unit), Warn: parts[1], Crit: parts[2], WarnX: -1, CritX: -1, Tone: "ok"}
-	warn, hasWarn := upper(parts[1])
-	crit, hasCrit := upper(parts[2])
-	low, _ := upper(parts[3])
-	high, hasHigh := upper(parts[4])
-	if !hasHigh && unit == "%" {
-		high, hasHigh = 100, true
-	}
-	if !hasHigh && hasCrit {
-		high, hasHigh = max(crit*1.25, value), true
-	}
+	p.Value = figure(m.Value, m.UOM)
 	switch {
-	case hasCrit && value > crit:
+	case m.Crit != nil && m.Crit.Alert(m.Value):
 		p.Tone = "crit"
-	case hasWarn && value > warn:
+	case m.Warn != nil && m.Warn.Alert(m.Value):
 		p.Tone = "warn"
 	}
-	if !hasHigh || high <= low {
-		return p, true
+	warn, hasWarn := upper(m.Warn)
+	crit, hasCrit := upper(m.Crit)
+	low, high := 0.0, math.Inf(1)
+	if m.Min != nil {
+		low = *m.Min
+	}
+	switch {
+	case m.Max != nil:
+		high = *m.Max
+	case m.UOM == "%":
+		high = 100
+	case hasCrit:
+		high = max(crit*1.25, m.Value)
+	}
+	if math.IsInf(high, 1) || high <= low {
+		return p
 	}
 	at := func(v float64) int { return int(1000 * min(1, max(0, (v-low)/(high-low)))) }
-	p.Bar, p.Width = true, at(value)
+	p.Bar, p.Width = true, at(m.Value)
 	if hasWarn {
 		p.WarnX = at(warn)
 	}
 	if hasCrit {
 		p.CritX = at(crit)
 	}
-	return p, true
+	return p
 }
 
-// upper reads a plain upper bound; other ranges have no single place in a bar.
-func upper(s string) (float64, bool) {
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v)
+func written(r *threshold.Range) string {
+	if r == nil {
+		return ""
+	}
+	return r.String()
+}
+
+// upper returns the bound of a range that has nothing but an upper one; others
+// have no single place in a bar.
+func upper(r *threshold.Range) (float64, bool) {
+	if r == nil || r.Inside || r.Start > 0 || math.IsInf(r.End, 0) {
+		return 0, false
+	}
+	return r.End, true
 }
 
 // figure writes a value the way a person reads it.

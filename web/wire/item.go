@@ -2,10 +2,12 @@ package wire
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/projection"
 )
@@ -130,7 +132,7 @@ var columns = []Column{
 		return strconv.AppendBool(b, i.State.Status.Flapping)
 	}},
 	{"percent_state_change", "number", "weighted share of changes among the last 21 results, percent", func(b []byte, i *projection.Item, _ *Context) []byte {
-		return strconv.AppendFloat(b, Change(i.State.Measure.Ring), 'f', -1, 64)
+		return strconv.AppendFloat(b, math.Round(fold.Percent(i.State.Measure.Ring)*100)/100, 'f', -1, 64)
 	}},
 	{"labels", "map", "every label the object answers to", func(b []byte, i *projection.Item, _ *Context) []byte {
 		return appendLabels(b, i.Object)

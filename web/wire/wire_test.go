@@ -78,20 +78,6 @@ func TestItemsAreJSONWithAnyColumns(t *testing.T) {
 	}
 }
 
-func TestChangeIsNagios(t *testing.T) {
-	alternate := uint64(0)
-	for i := range 21 {
-		if i%2 == 0 {
-			alternate |= 2 << (2 * i)
-		}
-	}
-	for ring, want := range map[uint64]float64{0: 0, alternate: 100, 2: 6.25, 2 << 40: 3.75} {
-		if got := Change(ring); got != want {
-			t.Errorf("%x: %v %%, want %v", ring, got, want)
-		}
-	}
-}
-
 func TestEventsSayWhatWasAndIs(t *testing.T) {
 	e := event.Event{
 		Stream: event.Log, Seq: 7, Kind: event.CheckResult, Object: "a!b", Transition: true,
