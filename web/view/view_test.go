@@ -168,7 +168,7 @@ func TestPerfdataBecomesBars(t *testing.T) {
 		{Label: "load", Value: "0.92", Warn: "4", Crit: "8", Bar: true, Width: 92, WarnX: 400, CritX: 800, Tone: "ok"},
 		{Label: "ok", Value: "5 c", Warn: "@1:2", Crit: "~:7", Bar: true, Width: 571, WarnX: -1, CritX: 800, Tone: "ok"},
 		{Label: "none", Value: "not known", WarnX: -1, CritX: -1, Tone: "unknown"},
-		{Label: "in", Value: "1", Warn: "@0:2", Crit: "3:", WarnX: -1, CritX: -1, Tone: "crit"},
+		{Label: "in", Value: "1", Warn: "@2", Crit: "3:", WarnX: -1, CritX: -1, Tone: "crit"},
 	}
 	if len(p) != len(want) {
 		t.Fatalf("%+v", p)
