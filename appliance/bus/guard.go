@@ -109,10 +109,8 @@ func (g *guard) folder(stream string) string {
 	return filepath.Join(g.data, storeFolder, "$G", "streams", stream)
 }
 
-func (g *guard) warn(d damage, text string, args ...any) {
-	g.metrics.repairs.WithLabelValues(string(d)).Inc()
-	g.log.Warn(text, args...)
-}
+// repaired counts a damage that the start goes on with; the caller logs it.
+func (g *guard) repaired(d damage) { g.metrics.repairs.WithLabelValues(string(d)).Inc() }
 
 func (g *guard) loss(stream, format string, v ...any) error {
 	return fmt.Errorf("%w: %s: %s; stop, restore the data folder from a backup, or %s",
@@ -147,7 +145,8 @@ func (g *guard) checkFolders() error {
 
 // forget gives up a derived stream.
 func (g *guard) forget(stream, why string) {
-	g.warn(damageDerived, "a stream lost data and goes on with what is left", "stream", stream, "folder", g.folder(stream), "why", why)
+	g.repaired(damageDerived)
+	g.log.Warn("a stream lost data and goes on with what is left", "stream", stream, "folder", g.folder(stream), "why", why)
 	if g.known != nil {
 		delete(g.known.Streams, stream)
 	}
@@ -165,7 +164,8 @@ func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error
 			return fmt.Errorf("look at stream %s: %w", s.stream, err)
 		}
 		if c == nil {
-			g.warn(damageDescription, "the description of a stream is damaged, it is rebuilt from its blocks",
+			g.repaired(damageDescription)
+			g.log.Warn("the description of a stream is damaged, it is rebuilt from its blocks",
 				"stream", s.stream, "folder", g.folder(s.stream))
 		}
 	}
@@ -181,7 +181,8 @@ func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error 
 			return err
 		}
 		if info.State.Lost != nil {
-			g.warn(damageTail, "the log server cut unreadable bytes off a stream", "stream", s.stream,
+			g.repaired(damageTail)
+			g.log.Warn("the log server cut unreadable bytes off a stream", "stream", s.stream,
 				"folder", g.folder(s.stream), "bytes", info.State.Lost.Bytes, "positions", info.State.Lost.Msgs)
 		}
 		if err := g.checkStream(s, info); err != nil {
@@ -223,7 +224,8 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 	}
 	if g.known == nil && g.acked == 0 {
 		if st.LastSeq > 0 {
-			g.warn(damageMarks, "the log has no marks, it is taken as it is", "folder", g.folder(g.names.Log), "last", st.LastSeq, "holes", holes)
+			g.repaired(damageMarks)
+			g.log.Warn("the log has no marks, it is taken as it is", "folder", g.folder(g.names.Log), "last", st.LastSeq, "holes", holes)
 		}
 		return nil
 	}

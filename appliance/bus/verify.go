@@ -33,7 +33,8 @@ func (g *guard) checkBlocks() error {
 	if fresh {
 		g.unreadable = bad
 		if len(bad) > 0 {
-			g.warn(damageMarks, "positions of the log cannot be read, and their loss was accepted", "folder", g.folder(stream), "spans", bad)
+			g.repaired(damageMarks)
+			g.log.Warn("positions of the log cannot be read, and their loss was accepted", "folder", g.folder(stream), "spans", bad)
 		}
 		return nil
 	}

@@ -13,8 +13,12 @@ var units = [...]struct {
 	name string
 	size time.Duration
 }{
-	{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}, {"h", time.Hour},
-	{"ms", time.Millisecond}, {"m", time.Minute}, {"s", time.Second},
+	{"w", 7 * 24 * time.Hour},
+	{"d", 24 * time.Hour},
+	{"h", time.Hour},
+	{"ms", time.Millisecond},
+	{"m", time.Minute},
+	{"s", time.Second},
 }
 
 // longest bounds a duration, so that adding it to a time cannot overflow.

@@ -49,21 +49,29 @@ func TestInventoriesKeepEveryPlace(t *testing.T) {
 		text string
 		want string
 	}{
-		{"a table", readCSV, "name,label.role,attempts,groups\na,web,3,x;y\n",
-			"a@2:1 2:1{name 2:1\"a\";attempts 2:7 3;groups 2:9[ 2:9\"x\" 2:9\"y\"];labels 2:3{role 2:3\"web\";};}\n"},
+		{
+			"a table", readCSV, "name,label.role,attempts,groups\na,web,3,x;y\n",
+			"a@2:1 2:1{name 2:1\"a\";attempts 2:7 3;groups 2:9[ 2:9\"x\" 2:9\"y\"];labels 2:3{role 2:3\"web\";};}\n",
+		},
 		{"a table with semicolons and a byte order mark", readCSV, "\ufeffname;alias\na;\"x;y\"\n", "a@2:1 2:1{name 2:1\"a\";alias 2:3\"x;y\";}\n"},
 		{"a table with tabs", readCSV, "name\talias\na\tb\n", "a@2:1 2:1{name 2:1\"a\";alias 2:3\"b\";}\n"},
 		{"a table with short rows", readCSV, "name,alias\na\n", "a@2:1 2:1{name 2:1\"a\";}\n"},
-		{"a JSON list", readJSON, "[\n {\"name\": \"a\", \"groups\": [\"x\"], \"attempts\": 3}\n]",
-			"a@2:2 2:2{name 2:11\"a\";groups 2:26[ 2:27\"x\"];attempts 2:45 3;}\n"},
+		{
+			"a JSON list", readJSON, "[\n {\"name\": \"a\", \"groups\": [\"x\"], \"attempts\": 3}\n]",
+			"a@2:2 2:2{name 2:11\"a\";groups 2:26[ 2:27\"x\"];attempts 2:45 3;}\n",
+		},
 		{"a JSON map", readJSON, `{"a": {"active": false, "alias": null}}`, "a@1:2 1:7{active 1:18 false;alias 1:34 null;}\n"},
 		{"a JSON map under hosts", readJSON, `{"hosts": {"a": {}}}`, "a@1:12 1:17{}\n"},
 		{"a YAML list", readYAML, "- name: a\n  groups: [x, y]\n", "a@1:3 1:3{name 1:9\"a\";groups 2:11[ 2:12\"x\" 2:15\"y\"];}\n"},
 		{"a YAML map", readYAML, "a:\n  attempts: 3\n  alias: |\n    x\n", "a@1:1 2:3{attempts 2:13 3;alias 3:10\"x\\n\";}\n"},
-		{"a YAML merge is overridden", readYAML, "a: &x\n  alias: one\n  zone: z\nb:\n  <<: *x\n  alias: two\n",
-			"a@1:1 2:3{alias 2:10\"one\";zone 3:9\"z\";}\nb@4:1 5:3{alias 6:10\"two\";zone 3:9\"z\";}\n"},
-		{"a YAML list of merges", readYAML, "a: {zone: x}\nb: &b {alias: y}\nc: &c {zone: z}\nd:\n  <<: [*b, *c]\n",
-			"a@1:1 1:4{zone 1:11\"x\";}\nb@2:1 2:7{alias 2:15\"y\";}\nc@3:1 3:7{zone 3:14\"z\";}\nd@4:1 5:3{alias 2:15\"y\";zone 3:14\"z\";}\n"},
+		{
+			"a YAML merge is overridden", readYAML, "a: &x\n  alias: one\n  zone: z\nb:\n  <<: *x\n  alias: two\n",
+			"a@1:1 2:3{alias 2:10\"one\";zone 3:9\"z\";}\nb@4:1 5:3{alias 6:10\"two\";zone 3:9\"z\";}\n",
+		},
+		{
+			"a YAML list of merges", readYAML, "a: {zone: x}\nb: &b {alias: y}\nc: &c {zone: z}\nd:\n  <<: [*b, *c]\n",
+			"a@1:1 1:4{zone 1:11\"x\";}\nb@2:1 2:7{alias 2:15\"y\";}\nc@3:1 3:7{zone 3:14\"z\";}\nd@4:1 5:3{alias 2:15\"y\";zone 3:14\"z\";}\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := decoded(c.read("f", []byte(c.text))); got != c.want {

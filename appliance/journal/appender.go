@@ -50,8 +50,10 @@ type appender struct {
 
 // newAppender starts an appender; stored is told every acknowledged position.
 func newAppender(pub *publisher, m *metrics, count *account, stored func(uint64)) *appender {
-	a := &appender{pub: pub, m: m, count: count, stored: stored, name: nuid.Next(),
-		idle: make(chan struct{}), wake: make(chan struct{}, 1), slots: make(chan struct{}, groupsAtATime)}
+	a := &appender{
+		pub: pub, m: m, count: count, stored: stored, name: nuid.Next(),
+		idle: make(chan struct{}), wake: make(chan struct{}, 1), slots: make(chan struct{}, groupsAtATime),
+	}
 	go a.run()
 	return a
 }

@@ -35,26 +35,46 @@ var (
 func newMetrics(reg prometheus.Registerer) *metrics {
 	const ns, sub = "jaque", "journal"
 	m := &metrics{
-		appends: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "appends_total",
-			Help: "Events handed to the log, by stream and outcome."}, []string{"stream", "outcome"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: ns, Subsystem: sub, Name: "append_seconds",
-			Help: "Time from handing an event over to its acknowledgement.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8)}, []string{"stream"}),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "appends_in_flight",
-			Help: "Events handed over and not yet acknowledged."}, []string{"stream"}),
-		followed: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "followed_events_total",
-			Help: "Events delivered to followers."}, []string{"stream"}),
-		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "skipped_events_total",
-			Help: "Positions a follower passed without delivering anything: undecodable, or missing on the stream."}, []string{"stream", "reason"}),
-		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "last_append_timestamp_seconds",
-			Help: "When an event was last acknowledged; 0 = never."}, []string{"stream"}),
-		groups: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "append_groups_total",
-			Help: "Groups of appends sent together: single events, batches with one sync, batches that had to be split."}, []string{"kind"}),
-		resets: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "follower_resets_total",
-			Help: "Times a follower asked for its stream again, from where it stood."}),
-		snapshot: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: ns, Subsystem: sub, Name: "snapshot_timestamp_seconds",
-			Help: "When the newest snapshot was written; 0 = none known."}),
-		bad: prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Subsystem: sub, Name: "unreadable_snapshots_total",
-			Help: "Snapshots that were passed over because they could not be used."}),
+		appends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "appends_total",
+			Help: "Events handed to the log, by stream and outcome.",
+		}, []string{"stream", "outcome"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: ns, Subsystem: sub, Name: "append_seconds",
+			Help: "Time from handing an event over to its acknowledgement.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8),
+		}, []string{"stream"}),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: ns, Subsystem: sub, Name: "appends_in_flight",
+			Help: "Events handed over and not yet acknowledged.",
+		}, []string{"stream"}),
+		followed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "followed_events_total",
+			Help: "Events delivered to followers.",
+		}, []string{"stream"}),
+		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "skipped_events_total",
+			Help: "Positions a follower passed without delivering anything: undecodable, or missing on the stream.",
+		}, []string{"stream", "reason"}),
+		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: ns, Subsystem: sub, Name: "last_append_timestamp_seconds",
+			Help: "When an event was last acknowledged; 0 = never.",
+		}, []string{"stream"}),
+		groups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "append_groups_total",
+			Help: "Groups of appends sent together: single events, batches with one sync, batches that had to be split.",
+		}, []string{"kind"}),
+		resets: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "follower_resets_total",
+			Help: "Times a follower asked for its stream again, from where it stood.",
+		}),
+		snapshot: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: ns, Subsystem: sub, Name: "snapshot_timestamp_seconds",
+			Help: "When the newest snapshot was written; 0 = none known.",
+		}),
+		bad: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "unreadable_snapshots_total",
+			Help: "Snapshots that were passed over because they could not be used.",
+		}),
 	}
 	for _, s := range streamLabels {
 		for _, o := range outcomeLabels {

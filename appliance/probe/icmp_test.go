@@ -68,12 +68,24 @@ func TestPingSessionsAreJudged(t *testing.T) {
 		state      object.State
 		text, perf string
 	}{
-		{"all lost without thresholds", session{count: 3}, limit("", ""), limit("", ""), object.Critical,
-			"CRITICAL - h does not answer, 3 of 3 packets lost", "pl=100%;;;0;100"},
-		{"one of three lost", session{count: 3, received: 2, sum: 4 * time.Millisecond}, limit("20", "60"), limit("", ""), object.Warning,
-			"WARNING - h answers in 2.000 ms, 33.3% lost", "rta=2.000ms;;;0 pl=33.3%;20;60;0;100"},
-		{"the worse of both counts", session{count: 2, received: 1, sum: time.Millisecond}, limit("20", ""), limit("", "0.5"), object.Critical,
-			"CRITICAL - h answers in 1.000 ms, 50% lost", "rta=1.000ms;;0.5;0 pl=50%;20;;0;100"},
+		{
+			"all lost without thresholds",
+			session{count: 3},
+			limit("", ""), limit("", ""), object.Critical,
+			"CRITICAL - h does not answer, 3 of 3 packets lost", "pl=100%;;;0;100",
+		},
+		{
+			"one of three lost",
+			session{count: 3, received: 2, sum: 4 * time.Millisecond},
+			limit("20", "60"), limit("", ""), object.Warning,
+			"WARNING - h answers in 2.000 ms, 33.3% lost", "rta=2.000ms;;;0 pl=33.3%;20;60;0;100",
+		},
+		{
+			"the worse of both counts",
+			session{count: 2, received: 1, sum: time.Millisecond},
+			limit("20", ""), limit("", "0.5"), object.Critical,
+			"CRITICAL - h answers in 1.000 ms, 50% lost", "rta=1.000ms;;0.5;0 pl=50%;20;;0;100",
+		},
 	} {
 		if a := c.s.judge("h", c.loss, c.rtt); a.state != c.state || a.output != c.text || a.perfdata != c.perf {
 			t.Errorf("%s: got %+v", c.name, a)

@@ -17,7 +17,6 @@ type entry struct {
 	obj     *object.Object // nil = free
 	due     object.Time    // of the execution that runs or waits
 	running bool           // handed to the runner, or waiting for a place
-	forced  bool           // run again at once when the present one is through
 }
 
 // loopState is owned by the loop goroutine alone.

@@ -85,9 +85,13 @@ func (s *Site) history() {
 	s.Result("web04!load", object.Critical, "load average: 22.10, 14.00, 9.30", 40*time.Second, Soft(1))
 	for _, id := range []object.ID{"web01!http", "web01!disk"} {
 		m := s.State(id).Measure
-		s.Append(event.Event{Stream: event.Results, Kind: event.CheckResult, Object: id, Epoch: 3, Writer: "engine-1", Time: object.At(Now.Add(-20 * time.Second)),
-			Measure: &event.Measure{Epoch: 3, N: m.N + 1, State: m.State, LastCheck: object.At(Now.Add(-20 * time.Second)), NextCheck: object.At(Now.Add(40 * time.Second)),
-				Latency: 1200, Took: 812_000, Output: m.Output, Long: m.Long, Perfdata: m.Perfdata}})
+		s.Append(event.Event{
+			Stream: event.Results, Kind: event.CheckResult, Object: id, Epoch: 3, Writer: "engine-1", Time: object.At(Now.Add(-20 * time.Second)),
+			Measure: &event.Measure{
+				Epoch: 3, N: m.N + 1, State: m.State, LastCheck: object.At(Now.Add(-20 * time.Second)), NextCheck: object.At(Now.Add(40 * time.Second)),
+				Latency: 1200, Took: 812_000, Output: m.Output, Long: m.Long, Perfdata: m.Perfdata,
+			},
+		})
 	}
 }
 

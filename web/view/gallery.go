@@ -48,9 +48,14 @@ func NewGallery(c Chrome) Gallery {
 	g := Gallery{
 		Chrome: c,
 		Badges: []Badge{
-			{Name: "OK", Tone: "ok"}, {Name: "WARNING", Tone: "warn"}, {Name: "CRITICAL", Tone: "crit"},
-			{Name: "UNKNOWN", Tone: "unknown"}, {Name: "PENDING", Tone: "pending"}, {Name: "CRITICAL", Tone: "crit", Soft: true},
-			{Name: "WARNING", Tone: "warn", Soft: true}, {Name: "UNKNOWN", Tone: "unknown", Soft: true},
+			{Name: "OK", Tone: "ok"},
+			{Name: "WARNING", Tone: "warn"},
+			{Name: "CRITICAL", Tone: "crit"},
+			{Name: "UNKNOWN", Tone: "unknown"},
+			{Name: "PENDING", Tone: "pending"},
+			{Name: "CRITICAL", Tone: "crit", Soft: true},
+			{Name: "WARNING", Tone: "warn", Soft: true},
+			{Name: "UNKNOWN", Tone: "unknown", Soft: true},
 		},
 		Homes: []Home{
 			{Headline: "4 problems need somebody", Tone: "crit", Detail: "on 3 hosts, the newest since 2 min"},

@@ -98,8 +98,12 @@ func (q ListRequest) url(sort, filter string, page int) string {
 
 func (q ListRequest) heads() []Head {
 	columns := []struct{ label, key, class string }{
-		{"State", "-state", "state"}, {"Host", "host", "name"}, {"Service", "service", "name"},
-		{"Output", "", "output"}, {"Since", "-last_state_change", "when"}, {"Checked", "-last_check", "when"},
+		{"State", "-state", "state"},
+		{"Host", "host", "name"},
+		{"Service", "service", "name"},
+		{"Output", "", "output"},
+		{"Since", "-last_state_change", "when"},
+		{"Checked", "-last_check", "when"},
 	}
 	var heads []Head
 	for _, c := range columns {

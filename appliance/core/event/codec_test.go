@@ -104,7 +104,8 @@ func TestAppendJSONWritesTheDocumentedKeys(t *testing.T) {
 		{"nothing is written for zero values", event.Event{}, `{}`},
 		{
 			"positions on the streams are not written",
-			event.Event{Stream: event.Results, Seq: 7, Version: 1, Kind: event.AckSet}, `{"v":1,"k":"ack.set"}`,
+			event.Event{Stream: event.Results, Seq: 7, Version: 1, Kind: event.AckSet},
+			`{"v":1,"k":"ack.set"}`,
 		},
 		{
 			"a transition carries what was before",
@@ -113,11 +114,13 @@ func TestAppendJSONWritesTheDocumentedKeys(t *testing.T) {
 		},
 		{
 			"facts are sorted by key",
-			event.Event{Facts: map[string]string{"b": "2", "a": "1", "c": "\n"}}, `{"f":{"a":"1","b":"2","c":"\n"}}`,
+			event.Event{Facts: map[string]string{"b": "2", "a": "1", "c": "\n"}},
+			`{"f":{"a":"1","b":"2","c":"\n"}}`,
 		},
 		{
 			"states at the end that never were are left out",
-			event.Event{Measure: &event.Measure{LastIn: [4]object.Time{0, 5}}}, `{"m":{"ls":[0,5]}}`,
+			event.Event{Measure: &event.Measure{LastIn: [4]object.Time{0, 5}}},
+			`{"m":{"ls":[0,5]}}`,
 		},
 		{
 			"a status has its own keys",
@@ -126,7 +129,8 @@ func TestAppendJSONWritesTheDocumentedKeys(t *testing.T) {
 		},
 		{
 			"what a plugin printed in another encoding stays readable",
-			event.Event{Text: "caf\xe9 \x01\"\\"}, "{\"x\":\"caf\uFFFD \\u0001\\\"\\\\\"}",
+			event.Event{Text: "caf\xe9 \x01\"\\"},
+			"{\"x\":\"caf\uFFFD \\u0001\\\"\\\\\"}",
 		},
 	}
 	for _, tt := range tests {

@@ -53,17 +53,20 @@ func TestDecideRefuses(t *testing.T) {
 		{"a state no host has", host, nil, result(3), fold.BadState, "decide web01: a host has no state 3; use 0 to 2"},
 		{
 			"a submitted result while the program takes none", service,
-			func(e *fold.Env, _ *fold.State) { e.Settings.PassiveChecks = false }, fold.Result{Passive: true},
+			func(e *fold.Env, _ *fold.State) { e.Settings.PassiveChecks = false },
+			fold.Result{Passive: true},
 			fold.PassiveOff, "whole program",
 		},
 		{
 			"a submitted result for an object that takes none", service,
-			func(e *fold.Env, _ *fold.State) { e.Object.Rule.Passive = false }, fold.Result{Passive: true},
+			func(e *fold.Env, _ *fold.State) { e.Object.Rule.Passive = false },
+			fold.Result{Passive: true},
 			fold.PassiveOff, "switch its passive checks on",
 		},
 		{
 			"a submitted result after an operator switched them off", service,
-			func(_ *fold.Env, s *fold.State) { s.Status.Off = object.SwitchPassive }, fold.Result{Passive: true},
+			func(_ *fold.Env, s *fold.State) { s.Status.Off = object.SwitchPassive },
+			fold.Result{Passive: true},
 			fold.PassiveOff, "for this service",
 		},
 		{
@@ -158,19 +161,27 @@ func TestAnotherNumberOfAttempts(t *testing.T) {
 		want  event.Status
 	}{
 		{
-			"lowered below a soft attempt", event.Status{State: object.Critical, Type: object.Soft, Attempt: 3, MaxAttempts: 5}, 2,
+			"lowered below a soft attempt",
+			event.Status{State: object.Critical, Type: object.Soft, Attempt: 3, MaxAttempts: 5},
+			2,
 			event.Status{Type: object.Hard, Attempt: 2, MaxAttempts: 2},
 		},
 		{
-			"raised over a hard problem", event.Status{State: object.Critical, Attempt: 3, MaxAttempts: 3}, 5,
+			"raised over a hard problem",
+			event.Status{State: object.Critical, Attempt: 3, MaxAttempts: 3},
+			5,
 			event.Status{Type: object.Hard, Attempt: 5, MaxAttempts: 5},
 		},
 		{
-			"raised over a problem that is hard because of the host", event.Status{State: object.Critical, Attempt: 1, MaxAttempts: 3}, 5,
+			"raised over a problem that is hard because of the host",
+			event.Status{State: object.Critical, Attempt: 1, MaxAttempts: 3},
+			5,
 			event.Status{Type: object.Hard, Attempt: 1, MaxAttempts: 5},
 		},
 		{
-			"not a number at all", event.Status{State: object.Critical, Attempt: 3, MaxAttempts: 3}, 0,
+			"not a number at all",
+			event.Status{State: object.Critical, Attempt: 3, MaxAttempts: 3},
+			0,
 			event.Status{Type: object.Hard, Attempt: 1, MaxAttempts: 1},
 		},
 	}

@@ -39,10 +39,18 @@ func TestIntegers(t *testing.T) {
 		text string
 		want string
 	}{
-		{"0", "0"}, {"7", "7"}, {"18446744073709551615", "18446744073709551615"},
-		{"18446744073709551616", "a smaller number"}, {"19999999999999999999", "a smaller number"},
-		{"99999999999999999999", "a smaller number"}, {"100000000000000000000", "a smaller number"},
-		{"01", "an integer"}, {"1.0", "an integer"}, {"1e3", "an integer"}, {"", "an integer"}, {"-1", "a number that is not negative"},
+		{"0", "0"},
+		{"7", "7"},
+		{"18446744073709551615", "18446744073709551615"},
+		{"18446744073709551616", "a smaller number"},
+		{"19999999999999999999", "a smaller number"},
+		{"99999999999999999999", "a smaller number"},
+		{"100000000000000000000", "a smaller number"},
+		{"01", "an integer"},
+		{"1.0", "an integer"},
+		{"1e3", "an integer"},
+		{"", "an integer"},
+		{"-1", "a number that is not negative"},
 	}
 	for _, tt := range tests {
 		t.Run("unsigned "+tt.text, func(t *testing.T) {

@@ -288,8 +288,10 @@ func waitFile(t *testing.T, name string) []byte {
 func TestADeadSpawnerIsReplacedAndItsChecksFail(t *testing.T) {
 	var log bytes.Buffer
 	var died atomic.Int32
-	p, err := New(Options{Processes: 1, Env: []string{"PATH=/usr/bin:/bin"},
-		Log: slog.New(slog.NewTextHandler(&log, nil)), Died: func() { died.Add(1) }})
+	p, err := New(Options{
+		Processes: 1, Env: []string{"PATH=/usr/bin:/bin"},
+		Log: slog.New(slog.NewTextHandler(&log, nil)), Died: func() { died.Add(1) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

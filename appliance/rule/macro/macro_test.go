@@ -115,7 +115,11 @@ func TestExpand(t *testing.T) {
 		{"$NOTIFICATIONTYPE$ [$MAINCONFIGFILE$]", "PROBLEM []"},
 		{"$TIMET$ $DATE$ $TIME$ $SHORTDATETIME$ $LONGDATETIME$", "91061 01-02-1970 01:17:41 01-02-1970 01:17:41 Fri Jan 2 01:17:41 UTC 1970"},
 		{"$hostname$ $HOSTNAME $", "$hostname$ $HOSTNAME $"},
-		{"$", "$"}, {"$$", "$"}, {"a$b", "a$b"}, {"$HOSTNAME", "$HOSTNAME"}, {"$$$", "$$"},
+		{"$", "$"},
+		{"$$", "$"},
+		{"a$b", "a$b"},
+		{"$HOSTNAME", "$HOSTNAME"},
+		{"$$$", "$$"},
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			if got := macro.Expand(c.in, shop(), macro.Options{}); got != c.want {

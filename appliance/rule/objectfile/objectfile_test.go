@@ -43,12 +43,16 @@ func TestRead(t *testing.T) {
 		{"custom variables are upper case", "define host {\nhost_name a\n_os x\n_OS y\n}", `host a: host_name="a" _OS="y"`},
 		{"the last of a directive counts", "define host {\nhost_name a\nalias x\nalias y\n}", `host a: host_name="a" alias="y"`},
 		{"a template is no object", "define host {\nname t\nregister 0\n}\ndefine host {\nhost_name a\n}", `host a: host_name="a"`},
-		{"a template with a name of its own is one too", "define host {\nname t\nhost_name a\nalias x\n}\ndefine host {\nuse t\nhost_name b\n}",
-			"host a: host_name=\"a\" alias=\"x\"\nhost b: host_name=\"b\" alias=\"x\""},
+		{
+			"a template with a name of its own is one too", "define host {\nname t\nhost_name a\nalias x\n}\ndefine host {\nuse t\nhost_name b\n}",
+			"host a: host_name=\"a\" alias=\"x\"\nhost b: host_name=\"b\" alias=\"x\"",
+		},
 		{"a block with only a template's name is a template", "define host {\nname t\n}", ""},
 		{"without a name and not registered it is nothing", "define host {\nregister 0\n}", ""},
-		{"days of a time period repeat", "define timeperiod {\ntimeperiod_name t\nday 1 00:00-01:00\nday 2 00:00-01:00\n}",
-			`timeperiod t: timeperiod_name="t" day="1 00:00-01:00" day="2 00:00-01:00"`},
+		{
+			"days of a time period repeat", "define timeperiod {\ntimeperiod_name t\nday 1 00:00-01:00\nday 2 00:00-01:00\n}",
+			`timeperiod t: timeperiod_name="t" day="1 00:00-01:00" day="2 00:00-01:00"`,
+		},
 		{"types without a name", "define servicedependency {\nhost_name a\nmaster_description s\n}", `servicedependency : host_name="a" service_description="s"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,8 +83,10 @@ func inherit(own string, templates ...string) string {
 
 func TestInheritance(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"the own value first, then the first template", inherit("alias own; use a, b", "a: alias x; notes a", "b: notes b; address b"),
-			`alias="own" notes="a" address="b"`},
+		{
+			"the own value first, then the first template", inherit("alias own; use a, b", "a: alias x; notes a", "b: notes b; address b"),
+			`alias="own" notes="a" address="b"`,
+		},
 		{"a grandparent of the first template beats the second", inherit("use a,b", "a: use c", "b: notes b", "c: notes c"), `notes="c"`},
 		{"what only templates are is not inherited", inherit("use a", "a: notes n"), `notes="n"`},
 		{"null stops", inherit("use a; notes null", "a: notes n"), `notes="null"`},

@@ -140,28 +140,58 @@ func TestJudge(t *testing.T) {
 		run  output.Run
 		want output.Result
 	}{
-		{"an aggressive host check makes a warning mean down", output.Run{Exit: 1, Aggressive: true, Stdout: []byte("slow")},
-			output.Result{State: object.Down, Output: "slow"}},
-		{"only stderr", output.Run{Kind: object.Service, Exit: 2, Stderr: []byte("no; such file\nmore|x=1\n")},
-			output.Result{State: object.Critical, Output: "(No output on stdout) stderr: no: such file", Long: "more", Perfdata: "x=1"}},
-		{"stderr does not count beside stdout", output.Run{Kind: object.Service, Stdout: []byte("fine"), Stderr: []byte("warning")},
-			output.Result{Output: "fine"}},
-		{"a killed service keeps its text", output.Run{Kind: object.Service, Ended: output.Killed, Stdout: []byte("half|a=1")},
-			output.Result{State: object.Unknown, Output: "half", Perfdata: "a=1"}},
-		{"a killed host is down", output.Run{Ended: output.Killed},
-			output.Result{State: object.Down, Output: "(No output returned from host check)"}},
-		{"a check that could not be run", output.Run{Kind: object.Service, Ended: output.Failed},
-			output.Result{State: object.Critical, Output: "(Service check did not exit properly)"}},
-		{"the state of a timeout is a setting", output.Run{Kind: object.Service, Ended: output.TimedOut, Timeout: object.Unknown, Took: 1500 * time.Millisecond},
-			output.Result{State: object.Unknown, Output: "(Service check timed out after 1.50 seconds)"}},
-		{"an exit code out of bounds names the object", output.Run{Kind: object.Service, ID: "h!s", Exit: 255, Stdout: []byte("x")},
-			output.Result{State: object.Critical, Output: "(Return code of 255 for service 's' on host 'h' was out of bounds)"}},
+		{
+			"an aggressive host check makes a warning mean down",
+			output.Run{Exit: 1, Aggressive: true, Stdout: []byte("slow")},
+			output.Result{State: object.Down, Output: "slow"},
+		},
+		{
+			"only stderr",
+			output.Run{Kind: object.Service, Exit: 2, Stderr: []byte("no; such file\nmore|x=1\n")},
+			output.Result{State: object.Critical, Output: "(No output on stdout) stderr: no: such file", Long: "more", Perfdata: "x=1"},
+		},
+		{
+			"stderr does not count beside stdout",
+			output.Run{Kind: object.Service, Stdout: []byte("fine"), Stderr: []byte("warning")},
+			output.Result{Output: "fine"},
+		},
+		{
+			"a killed service keeps its text",
+			output.Run{Kind: object.Service, Ended: output.Killed, Stdout: []byte("half|a=1")},
+			output.Result{State: object.Unknown, Output: "half", Perfdata: "a=1"},
+		},
+		{
+			"a killed host is down",
+			output.Run{Ended: output.Killed},
+			output.Result{State: object.Down, Output: "(No output returned from host check)"},
+		},
+		{
+			"a check that could not be run",
+			output.Run{Kind: object.Service, Ended: output.Failed},
+			output.Result{State: object.Critical, Output: "(Service check did not exit properly)"},
+		},
+		{
+			"the state of a timeout is a setting",
+			output.Run{Kind: object.Service, Ended: output.TimedOut, Timeout: object.Unknown, Took: 1500 * time.Millisecond},
+			output.Result{State: object.Unknown, Output: "(Service check timed out after 1.50 seconds)"},
+		},
+		{
+			"an exit code out of bounds names the object",
+			output.Run{Kind: object.Service, ID: "h!s", Exit: 255, Stdout: []byte("x")},
+			output.Result{State: object.Critical, Output: "(Return code of 255 for service 's' on host 'h' was out of bounds)"},
+		},
 		{"a missing plugin", output.Run{Exit: 127}, output.Result{State: object.Down, Output: "(Return code of 127 is out of bounds. Check if plugin exists)"}},
 		{"only performance data leaves the text empty", output.Run{Kind: object.Service, Stdout: []byte("| a=1")}, output.Result{Perfdata: "a=1"}},
-		{"an empty first line", output.Run{Kind: object.Service, Stdout: []byte("\nmore\n")},
-			output.Result{Output: "(No output returned from plugin)", Long: "more"}},
-		{"bytes that are no text", output.Run{Kind: object.Service, Stdout: []byte("a\xff\xfeb|\xc3=1")},
-			output.Result{Output: "a\uFFFDb", Perfdata: "\uFFFD=1"}},
+		{
+			"an empty first line",
+			output.Run{Kind: object.Service, Stdout: []byte("\nmore\n")},
+			output.Result{Output: "(No output returned from plugin)", Long: "more"},
+		},
+		{
+			"bytes that are no text",
+			output.Run{Kind: object.Service, Stdout: []byte("a\xff\xfeb|\xc3=1")},
+			output.Result{Output: "a\uFFFDb", Perfdata: "\uFFFD=1"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := output.Judge(&c.run); got != c.want {
