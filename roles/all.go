@@ -165,7 +165,7 @@ func (a *appliance) zone(id object.ID) string {
 // makeEngine makes what executes checks, the check loop, and the reload.
 func (a *appliance) makeEngine(context.Context) (err error) {
 	a.runner, err = probe.New(probe.Options{
-		Spawners: runtime.GOMAXPROCS(0), PluginPath: a.config.PluginPath, States: a.present,
+		PluginPath: a.config.PluginPath, States: a.present,
 		Registerer: a.reg, Log: a.p.Logger,
 	})
 	if err != nil {
