@@ -23,6 +23,7 @@ func listParams() []wire.Param {
 		{Name: "limit", Type: "integer", Help: "items of a page; default all"},
 		{Name: "cursor", Type: "string", Help: "next of the page before"},
 		{Name: "fields", Type: "string", Help: "fields of an item, separated by commas; default all"},
+		atParam(),
 	}
 }
 
@@ -36,7 +37,7 @@ func eventParams() []wire.Param {
 
 // apiRoutes is the one table of the API: what is served and what OpenAPI says.
 func (s *site) apiRoutes() []route {
-	fields := []wire.Param{{Name: "fields", Type: "string", Help: "fields, separated by commas; default all"}}
+	fields := []wire.Param{{Name: "fields", Type: "string", Help: "fields, separated by commas; default all"}, atParam()}
 	get := func(name, path string, h handle, help, answer string, params ...wire.Param) route {
 		return route{name: name, path: root + path, get: h, doc: []wire.Route{
 			{Method: "GET", Path: root + path, Help: help, Params: params, Answer: answer, Status: 200},
@@ -108,13 +109,17 @@ func (s *site) list(k object.Kind) handle {
 		if err != nil {
 			return err
 		}
-		result, err := query.Select(s.Projection, q)
+		p, at, err := s.instantOf(r)
+		if err != nil {
+			return err
+		}
+		result, err := query.Select(p, q)
 		if err != nil {
 			return faultf(http.StatusBadRequest, "%v", err)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-cache")
-		s.sent(r, s.writeList(w, result, cols))
+		s.sent(r, s.writeList(w, result, cols, s.context(at)))
 		return nil
 	}
 }
@@ -122,8 +127,7 @@ func (s *site) list(k object.Kind) handle {
 // chunk is how many bytes of a list are written at once.
 const chunk = 64 << 10
 
-func (s *site) writeList(w http.ResponseWriter, result query.Result, cols []wire.Column) error {
-	c := &wire.Context{Owner: s.Owner}
+func (s *site) writeList(w http.ResponseWriter, result query.Result, cols []wire.Column, c *wire.Context) error {
 	b := make([]byte, 0, chunk+8<<10)
 	b = append(b, `{"items":[`...)
 	for i := range result.Items {
@@ -148,10 +152,7 @@ func (s *site) writeList(w http.ResponseWriter, result query.Result, cols []wire
 
 func listQuery(r *http.Request, k object.Kind) (query.Query, []wire.Column, error) {
 	q := query.Query{Kind: k}
-	if r.URL.Query().Has("at") {
-		return q, nil, faultf(http.StatusBadRequest, "at is not available in this release; leave it out to get the present state")
-	}
-	if err := parameters(r, "filter", "sort", "limit", "cursor", "fields"); err != nil {
+	if err := parameters(r, "filter", "sort", "limit", "cursor", "fields", "at"); err != nil {
 		return q, nil, err
 	}
 	v := r.URL.Query()
@@ -189,18 +190,25 @@ func number(text, name string, fallback, most int) (int, error) {
 
 // one answers a host or a service.
 func (s *site) one(w http.ResponseWriter, r *http.Request) error {
-	if err := parameters(r, "fields"); err != nil {
+	if err := parameters(r, "fields", "at"); err != nil {
 		return err
 	}
 	item, err := s.item(r)
 	if err != nil {
 		return err
 	}
+	p, at, err := s.instantOf(r)
+	if err != nil {
+		return err
+	}
+	if at != 0 {
+		item.State = p.State(item.Object.ID)
+	}
 	cols, err := wire.Pick(item.Object.Kind(), r.URL.Query().Get("fields"))
 	if err != nil {
 		return faultf(http.StatusBadRequest, "fields: %v", err)
 	}
-	return s.write(w, r, append(wire.AppendItem(nil, &item, cols, &wire.Context{Owner: s.Owner}), '\n'))
+	return s.write(w, r, append(wire.AppendItem(nil, &item, cols, s.context(at)), '\n'))
 }
 
 // item returns the object that the path names.

@@ -124,7 +124,6 @@ func TestErrorsAreProblemsThatSayWhatToWrite(t *testing.T) {
 		"/services?flter=x":              {400, `no parameter is called \"flter\" here; write some of filter, sort`},
 		"/services?fields=state,age":     {400, `no field is called \"age\"`},
 		"/services?cursor=x":             {400, `the cursor does not belong`},
-		"/services?at=2026-01-01":        {400, `at is not available in this release`},
 		"/hosts?fields=service":          {400, `no field is called \"service\"`},
 		"/hosts/web1":                    {404, `did you mean \"web01\"?`},
 		"/services/web01/htp":            {404, `\"did_you_mean\":\"web01!http\"`},

@@ -35,6 +35,7 @@ type Commander interface {
 type Log interface {
 	History(ctx context.Context, q journal.Query) ([]event.Event, error)
 	Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error
+	End(ctx context.Context) (journal.Position, error)
 }
 
 // Status is what a process says about itself.
@@ -69,7 +70,7 @@ type Reload struct {
 // set.
 type Options struct {
 	Projection *projection.Projection
-	History    Log       // nil = there is no history
+	History    Log       // nil = there is no history and no past
 	Commands   Commander // nil = writes answer 503
 	Status     func() Status
 	Owner      func(object.ID) string // engine that owns an object; nil = the process's own id

@@ -90,25 +90,42 @@ func (s *site) listPage(k object.Kind) handle {
 		v := r.URL.Query()
 		req := view.ListRequest{Kind: k, Filter: v.Get("filter"), Sort: v.Get("sort"), Page: 1}
 		status := http.StatusOK
-		q := query.Query{Kind: k, Limit: view.PageSize}
-		var err error
-		if req.Page, err = number(v.Get("page"), "page", 1, 1_000_000); err == nil {
-			q.Offset = (req.Page - 1) * view.PageSize
-			if q.Filter, err = filter.Parse(req.Filter); err == nil {
-				q.Order, err = query.ParseOrder(req.Sort)
-			}
-		}
-		var result query.Result
-		if err == nil {
-			result, err = query.Select(s.Projection, q)
-		}
+		result, err := s.listResult(r, &req)
 		if err != nil {
-			req.Error, req.Page, status = err.Error(), max(req.Page, 1), http.StatusBadRequest
+			f := asFault(err)
+			if f == nil {
+				return err
+			}
+			req.Error, req.Page, status = f.Detail, max(req.Page, 1), f.Status
 		}
 		title := map[object.Kind]string{object.Host: "Hosts", object.Service: "Services"}[k]
-		list := view.NewList(s.chrome(r, title, k.String()+"s"), req, result.Items, result.Total, s.Now())
-		return s.render(w, r, status, page.List(list))
+		c, now := s.chrome(r, title, k.String()+"s"), s.Now()
+		if req.At != 0 {
+			c.Live, now = "", req.At.Std() // what was does not change, and is as old as it was then
+		}
+		return s.render(w, r, status, page.List(view.NewList(c, req, result.Items, result.Total, now)))
 	}
+}
+
+// listResult reads the rest of a list's address and selects its page.
+func (s *site) listResult(r *http.Request, req *view.ListRequest) (result query.Result, err error) {
+	q := query.Query{Kind: req.Kind, Limit: view.PageSize}
+	if req.Page, err = number(r.URL.Query().Get("page"), "page", 1, 1_000_000); err != nil {
+		return result, err
+	}
+	q.Offset = (req.Page - 1) * view.PageSize
+	if q.Filter, err = filter.Parse(req.Filter); err != nil {
+		return result, badFilter(err)
+	}
+	if q.Order, err = query.ParseOrder(req.Sort); err != nil {
+		return result, faultf(http.StatusBadRequest, "%v", err)
+	}
+	p, at, err := s.instantOf(r)
+	if err != nil {
+		return result, err
+	}
+	req.At = at
+	return query.Select(p, q)
 }
 
 // lines is how many events a page shows.

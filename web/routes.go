@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"jaque.sh/jaque/appliance/replay"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -31,6 +32,7 @@ type site struct {
 	origin  *http.CrossOriginProtection
 	names   []string // of API routes, for errors
 	openapi []byte
+	past    *replay.Replayer // nil without a log
 }
 
 // New returns the handler of everything that is served over HTTP.
@@ -43,6 +45,9 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	s := &site{Options: o, assets: shelf, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
+	if o.History != nil {
+		s.past = replay.New(replay.Options{Log: o.History, Set: o.Projection.Set, Now: o.Now})
+	}
 	routes := append(s.apiRoutes(), s.pageRoutes()...)
 	var names []string
 	for _, r := range routes {

@@ -139,6 +139,13 @@ func (s *Site) History(_ context.Context, q journal.Query) ([]event.Event, error
 	return out, nil
 }
 
+// End returns the last positions of both streams.
+func (s *Site) End(context.Context) (journal.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return journal.Position{Log: s.seq[event.Log], Results: s.seq[event.Results]}, nil
+}
+
 // Follow hands out what stands behind a position and then what comes.
 func (s *Site) Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error {
 	for done := 0; ; {

@@ -28,6 +28,9 @@ type List struct {
 	Prev    string
 	Next    string
 	Empty   string // why there is no row
+	At      string // the instant as it stands in addresses, "" = now
+	Then    When   // the instant, seen from itself
+	Present string // the same list now
 }
 
 // Head is the head of a column.
@@ -45,6 +48,7 @@ type ListRequest struct {
 	Sort   string
 	Page   int // from 1
 	Error  string
+	At     object.Time // 0 = now
 }
 
 // NewList fills a list from the items of one page.
@@ -55,6 +59,12 @@ func NewList(c Chrome, q ListRequest, items []projection.Item, total int, now ti
 	}
 	if l.Host {
 		l.Heading = "Hosts"
+	}
+	if q.At != 0 {
+		l.At, l.Then = q.instant(), NewWhen(q.At, now)
+		present := q
+		present.At = 0
+		l.Present = present.url(q.Sort, q.Filter, 1)
 	}
 	l.Heads = q.heads()
 	l.Quick = q.quick()
@@ -89,12 +99,18 @@ func (q ListRequest) url(sort, filter string, page int) string {
 	if page > 1 {
 		v.Set("page", strconv.Itoa(page))
 	}
+	if q.At != 0 {
+		v.Set("at", q.instant())
+	}
 	u := "/" + q.Kind.String() + "s"
 	if len(v) > 0 {
 		u += "?" + v.Encode()
 	}
 	return u
 }
+
+// instant writes At as addresses have it.
+func (q ListRequest) instant() string { return q.At.Std().Format(time.RFC3339Nano) }
 
 func (q ListRequest) heads() []Head {
 	columns := []struct{ label, key, class string }{
