@@ -47,7 +47,7 @@ func (x *checks) Run(ctx context.Context, j engine.Job) fold.Result {
 // source is what the macros of an object are answered from.
 func (x *checks) source(c *config.Config, o *object.Object) *macro.Source {
 	return &macro.Source{
-		Object: o, Find: c.Set.Get, State: x.proj.State, Now: object.At(time.Now()), Started: x.started,
+		Object: o, Find: c.Set.Get, Objects: c.Set.Objects, State: x.proj.State, Now: object.At(time.Now()), Started: x.started,
 		User: func(n int) string { return c.Macros[fmt.Sprintf("USER%d", n)].Reveal() },
 		HostGroup: func(name string) *macro.Group {
 			members, ok := c.Set.Groups[name]

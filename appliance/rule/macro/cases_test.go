@@ -143,7 +143,7 @@ func newWorld(t *testing.T, config, main, resource string) *world {
 	}
 	w.joinServiceGroups()
 	w.src = macro.Source{
-		Find: set.Get, State: func(id object.ID) *fold.State { return w.states[id] },
+		Find: set.Get, Objects: set.Objects, State: func(id object.ID) *fold.State { return w.states[id] },
 		HostGroup: w.hostGroup, FindContact: w.contact, ContactGroup: w.contactGroup,
 		User:         func(n int) string { return users[n] },
 		ServiceGroup: w.serviceGroup,

@@ -149,6 +149,12 @@ func (e *expander) lookup(q query) (string, bool) {
 	if get, ok := dateFields[q.name]; ok {
 		return get(e.src), true
 	}
+	if t, ok := totals[q.name]; ok {
+		if known, ok := e.src.Static[q.name]; ok {
+			return known, true
+		}
+		return e.count(t), true
+	}
 	if otherNames[q.name] {
 		return e.src.Static[q.name], true
 	}

@@ -15,6 +15,9 @@ type Source struct {
 	Object *object.Object
 	// Find returns any other object, nil if there is none.
 	Find func(object.ID) *object.Object
+	// Objects is what the totals count: everything, or what the contact that
+	// is notified may see.
+	Objects []*object.Object
 	// State returns what is known of an object, nil if nothing is.
 	State func(object.ID) *fold.State
 
