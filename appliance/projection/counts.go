@@ -40,8 +40,27 @@ func (c *counters) rebuild(set *object.Set, state func(object.ID) *fold.State) {
 	c.n = Counts{}
 	c.problems = problems{}
 	for _, o := range set.Objects {
-		c.problems.move(o.ID, &fold.State{}, state(o.ID))
-		c.n.add(o.Kind(), state(o.ID), 1)
+		c.enter(o.ID, state(o.ID))
+	}
+}
+
+// enter counts an object that was not counted. The lock is held.
+func (c *counters) enter(id object.ID, s *fold.State) {
+	c.problems.move(id, &fold.State{}, s)
+	c.n.add(id.Kind(), s, 1)
+}
+
+// change counts the objects that a generation adds and no longer those that it
+// removes.
+func (c *counters) change(added, removed []object.ID, state func(object.ID) *fold.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range removed {
+		c.problems.move(id, state(id), &fold.State{})
+		c.n.add(id.Kind(), state(id), -1)
+	}
+	for _, id := range added {
+		c.enter(id, state(id))
 	}
 }
 

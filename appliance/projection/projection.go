@@ -48,19 +48,38 @@ func New(set *object.Set) *Projection {
 // Set returns the objects of the running config generation.
 func (p *Projection) Set() *object.Set { return p.set.Load() }
 
-// Replace switches to another config generation. States are kept by ID.
+// Replace switches to another config generation and counts anew. States are kept
+// by ID. It takes time in proportion to the objects; see Switch.
 func (p *Projection) Replace(set *object.Set) {
+	p.addSlots(set.Objects)
+	p.set.Store(set)
+	p.counts.rebuild(set, p.State)
+}
+
+// Switch switches to another config generation whose objects differ from the
+// present one's by those added and removed; it takes time in proportion to these
+// alone. The same goroutine as Apply must call it.
+func (p *Projection) Switch(set *object.Set, added, removed []object.ID) {
+	fresh := make([]*object.Object, 0, len(added))
+	for _, id := range added {
+		fresh = append(fresh, set.Get(id))
+	}
+	p.addSlots(fresh)
+	p.set.Store(set)
+	p.counts.change(added, removed, p.State)
+}
+
+// addSlots makes a state for each object that has none.
+func (p *Projection) addSlots(objects []*object.Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, o := range set.Objects {
+	for _, o := range objects {
 		if p.slots[o.ID] == nil {
 			s := &slot{}
 			s.state.Store(initial(o))
 			p.slots[o.ID] = s
 		}
 	}
-	p.set.Store(set)
-	p.counts.rebuild(set, func(id object.ID) *fold.State { return p.slots[id].state.Load() })
 }
 
 // initial is the state of an object nothing was ever heard of.

@@ -170,3 +170,26 @@ func drain(s *projection.Subscription) (out []*event.Event) {
 	}
 	return out
 }
+
+// Switching by what was added and removed counts as counting anew does.
+func TestASwitchCountsWhatChangedAndNothingElse(t *testing.T) {
+	p := projection.New(set(4))
+	for seq := range uint64(8) {
+		p.Apply(decision(p, object.ServiceID("h", fmt.Sprint("s", seq)), seq+1, object.State(seq%4), object.Hard))
+	}
+	p.Switch(set(6), []object.ID{"h!s4", "h!s5"}, nil)
+	check := func(what string) {
+		t.Helper()
+		got, problems := p.Counts(), len(p.Problems())
+		p.Replace(p.Set())
+		if want := p.Counts(); got != want || problems != len(p.Problems()) {
+			t.Errorf("%s: %+v and %d problems, counted anew %+v and %d", what, got, problems, want, len(p.Problems()))
+		}
+	}
+	check("two services whose states were known are added")
+	if st := p.State("h!s5"); st.Status.State != object.Warning {
+		t.Errorf("the added service is %v, want its state from before", st.Status.State)
+	}
+	p.Switch(set(1), nil, []object.ID{"h!s1", "h!s2", "h!s3", "h!s4", "h!s5"})
+	check("five are removed")
+}

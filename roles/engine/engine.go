@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -112,6 +113,8 @@ type Engine struct {
 	// Owned by the loop goroutine.
 	state loopState
 
+	reloading sync.Mutex // held through one reload; guards the loop's keys against prepare
+
 	view    atomic.Pointer[membership.View]
 	waiting atomic.Int64 // commands accepted and not decided
 	running atomic.Bool
@@ -199,16 +202,25 @@ func (e *Engine) send(ctx context.Context, o *order) (string, error) {
 	}
 }
 
-// Reload switches to the objects of another config generation. Unchanged
-// objects keep their state and their place in the schedule.
+// Reload switches to the objects of another config generation, which differ from
+// the running one's by change. Unchanged objects keep their state and their place
+// in the schedule.
 func (e *Engine) Reload(ctx context.Context, set *object.Set, change Change) error {
 	if !e.running.Load() {
 		return ErrStopping
 	}
+	e.reloading.Lock()
 	r := &reload{set: set, change: change, done: make(chan error, 1)}
+	e.prepare(r)
 	e.inbox.reload(r)
+	answer := make(chan error, 1)
+	go func() {
+		// The loop may still take it after the caller has given up.
+		defer e.reloading.Unlock()
+		answer <- <-r.done
+	}()
 	select {
-	case err := <-r.done:
+	case err := <-answer:
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the reload: %w", ctx.Err())

@@ -44,6 +44,7 @@ type lastKnown struct {
 type reload struct {
 	set    *object.Set
 	change Change
+	byKey  []*object.Object // objects of the set by the loop's key; nil = not in it
 	done   chan error
 }
 

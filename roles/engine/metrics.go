@@ -25,6 +25,7 @@ type metrics struct {
 	lostMeasurements prometheus.Counter
 	snapshotErrors   prometheus.Counter
 	snapshotTime     prometheus.Gauge
+	reloadPause      prometheus.Gauge
 
 	runningChecks, waitingChecks atomic.Int64
 }
@@ -58,6 +59,9 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 		snapshotTime: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jaque_engine_snapshot_timestamp_seconds", Help: "When the folded state was last saved.",
 		}),
+		reloadPause: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "jaque_engine_reload_pause_seconds", Help: "How long the last reload kept the check loop from starting checks.",
+		}),
 	}
 	for _, k := range []object.CheckKind{
 		object.CheckPlugin, object.CheckHTTP, object.CheckTCP, object.CheckICMP, object.CheckDNS,
@@ -68,7 +72,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	m.forwarded.WithLabelValues("sent")
 	m.forwarded.WithLabelValues("error")
 	reg.MustRegister(m.checks, m.lateness, m.conflicts, m.appendErrors, m.epochBehind, m.notOwned, m.forwarded,
-		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime)
+		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime, m.reloadPause)
 	m.registerViews(reg, e)
 	return m
 }

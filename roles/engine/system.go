@@ -62,33 +62,43 @@ func (e *Engine) release(key int32) {
 	e.state.free = append(e.state.free, key)
 }
 
+// prepare makes the table of the next generation's objects by the loop's keys.
+// It runs beside the loop: only a reload changes the keys, and reloads come one
+// at a time.
+func (e *Engine) prepare(r *reload) {
+	r.byKey = make([]*object.Object, len(e.state.entries))
+	for _, o := range r.set.Objects {
+		if key, ok := e.state.keys[o.ID]; ok {
+			r.byKey[key] = o
+		}
+	}
+}
+
 // onReload switches the generation: what is unchanged keeps its place in the
-// schedule, because that place follows from the object and its last result.
+// schedule, because that place follows from the object and its last result. The
+// loop stands still only for what changed and for one pass over its entries.
 func (e *Engine) onReload(r *reload) {
 	began := time.Now()
-	e.proj.Replace(r.set)
 	for _, id := range r.change.Removed {
 		e.removeEntry(id)
 	}
-	fresh := map[object.ID]bool{}
+	e.proj.Switch(r.set, r.change.Added, r.change.Removed)
+	for key, o := range r.byKey {
+		if o != nil {
+			e.state.entries[key].obj = o
+		}
+	}
+	for _, id := range r.change.Added {
+		e.planSpread(e.addEntry(r.set.Get(id)), object.At(began))
+	}
 	for _, id := range r.change.Changed {
-		fresh[id] = true
+		e.planSpread(e.state.keys[id], object.At(began))
 	}
-	now := object.At(began)
-	for _, o := range r.set.Objects {
-		key, ok := e.state.keys[o.ID]
-		if !ok {
-			key = e.addEntry(o)
-			fresh[o.ID] = true
-		}
-		e.state.entries[key].obj = o
-		if fresh[o.ID] && e.state.live {
-			e.planSpread(key, now)
-		}
-	}
+	took := time.Since(began)
+	e.metrics.reloadPause.Set(took.Seconds())
 	e.announce(event.ConfigLoaded, "config", changeFacts(r))
 	e.log.Info("config generation is running", "generation", r.set.Generation, "added", len(r.change.Added),
-		"removed", len(r.change.Removed), "changed", len(r.change.Changed), "took", time.Since(began))
+		"removed", len(r.change.Removed), "changed", len(r.change.Changed), "pause", took)
 	r.done <- nil
 }
 
