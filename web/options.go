@@ -104,9 +104,6 @@ func (o *Options) check() error {
 	if o.Assets == nil {
 		o.Assets = assets.Files()
 	}
-	if o.Owner == nil {
-		o.Owner = func(object.ID) string { return o.Status().EngineID }
-	}
 	if o.Unready == nil {
 		o.Unready = func() []string { return nil }
 	}

@@ -137,7 +137,7 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := item.Object.ID
-	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.Owner(id), Check: s.checkForm(r, item.Object)}
+	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Check: s.checkForm(r, item.Object)}
 	if s.History == nil {
 		src.Broken = "This process has no event log to read from."
 	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {

@@ -80,38 +80,38 @@ func Select(p *projection.Projection, q Query) (Result, error) {
 	return r, nil
 }
 
+// collect returns the rows of the items that are of the kind and match.
 func (q *Query) collect(p *projection.Projection) []row {
 	if q.Filter != nil && q.Filter.NeedsProblem() {
-		return q.keep(p.Problems())
+		problems := p.Problems()
+		rows := make([]row, 0, len(problems))
+		for _, item := range problems {
+			rows = q.keep(rows, item)
+		}
+		return rows
 	}
 	set := p.Set()
-	objects := set.Objects
-	if q.Kind == object.Host {
-		objects = set.Hosts
+	objects, most := set.Hosts, len(set.Hosts)
+	if q.Kind == object.Service {
+		objects, most = set.Objects, len(set.Objects)-len(set.Hosts)
 	}
-	items := make([]projection.Item, 0, len(objects))
+	rows := make([]row, 0, most)
 	for _, o := range objects {
 		if o.Kind() == q.Kind {
-			items = append(items, projection.Item{Object: o, State: p.State(o.ID)})
+			rows = q.keep(rows, projection.Item{Object: o, State: p.State(o.ID)})
 		}
 	}
-	return q.keep(items)
+	return rows
 }
 
-// keep returns the rows of the items that are of the kind and match.
-func (q *Query) keep(items []projection.Item) []row {
-	rows := make([]row, 0, len(items))
-	key := keys[q.Order.Key]
-	for i := range items {
-		item := &items[i]
-		if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.Match(item.Object, item.State)) {
-			continue
-		}
-		r := row{item: *item, at: len(rows)}
-		if key != nil {
-			r.value = key(item)
-		}
-		rows = append(rows, r)
+func (q *Query) keep(rows []row, item projection.Item) []row {
+	if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.Match(item.Object, item.State)) {
+		return rows
+	}
+	rows = append(rows, row{item: item, at: len(rows)})
+	if key := keys[q.Order.Key]; key != nil {
+		last := &rows[len(rows)-1]
+		last.value = key(&last.item)
 	}
 	return rows
 }

@@ -72,14 +72,76 @@ func AppendTime(b []byte, t object.Time) []byte {
 	if t == 0 {
 		return append(b, "null"...)
 	}
-	b = append(b, '"')
-	b = t.Std().AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
-	return append(b, '"')
+	if t < 0 || t > lastMilli {
+		return t.Std().AppendFormat(b, `"2006-01-02T15:04:05.000Z07:00"`)
+	}
+	year, month, day := date(int64(t) / dayMillis)
+	b = appendDigits(append(b, '"'), year, 4)
+	b = appendDigits(append(b, '-'), month, 2)
+	b = appendDigits(append(b, '-'), day, 2)
+	ms := int64(t) % dayMillis
+	b = appendDigits(append(b, 'T'), ms/3_600_000, 2)
+	b = appendDigits(append(b, ':'), ms/60_000%60, 2)
+	b = appendDigits(append(b, ':'), ms/1000%60, 2)
+	b = appendDigits(append(b, '.'), ms%1000, 3)
+	return append(b, 'Z', '"')
+}
+
+const (
+	dayMillis = 86_400_000
+	lastMilli = 253_402_300_799_999 // of the year 9999
+)
+
+// date returns the date of a day since 1970. Years are counted from March, so
+// that a leap day is the last of its year; 400 of them are an era.
+func date(days int64) (year, month, day int64) {
+	const era, toMarch = 146_097, 719_468 // days of an era, days from 0000-03-01 to 1970-01-01
+	days += toMarch
+	in := days % era
+	y := (in - in/1460 + in/36_524 - in/146_096) / 365
+	in -= 365*y + y/4 - y/100
+	m := (5*in + 2) / 153 // months from March have 153 days in five
+	day = in - (153*m+2)/5 + 1
+	year = y + days/era*400
+	if month = m + 3; month > 12 {
+		month, year = month-12, year+1
+	}
+	return year, month, day
+}
+
+// appendDigits appends a number with leading zeros.
+func appendDigits(b []byte, n int64, digits int) []byte {
+	for range digits {
+		b = append(b, '0')
+	}
+	for i := len(b) - 1; n > 0; i-- {
+		b[i] = byte('0' + n%10)
+		n /= 10
+	}
+	return b
 }
 
 // AppendMicros appends microseconds as seconds.
-func AppendMicros(b []byte, us int64) []byte {
-	return strconv.AppendFloat(b, float64(us)/1e6, 'f', -1, 64)
+func AppendMicros(b []byte, us int64) []byte { return appendFixed(b, us, 6) }
+
+// appendFixed appends n divided by a power of ten, without needless zeros.
+func appendFixed(b []byte, n int64, decimals int) []byte {
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	unit := int64(1)
+	for range decimals {
+		unit *= 10
+	}
+	b = strconv.AppendInt(b, n/unit, 10)
+	if n%unit == 0 {
+		return b
+	}
+	b = appendDigits(append(b, '.'), n%unit, decimals)
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // Time is an instant as the API writes it, null for never.

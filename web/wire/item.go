@@ -20,9 +20,11 @@ type Column struct {
 	add  func(b []byte, i *projection.Item, c *Context) []byte
 }
 
-// Context is what items need beside their own object and state.
+// Context is what items need beside their own object and state. It remembers
+// what items share, so one goroutine uses it, for the items of one answer.
 type Context struct {
-	Owner func(object.ID) string // nil = nobody is known to own anything
+	Owner  func(object.ID) string // nil = nobody is known to own anything
+	labels labels
 }
 
 // Columns returns the fields of an item of a kind in their order.
@@ -132,10 +134,10 @@ var columns = []Column{
 		return strconv.AppendBool(b, i.State.Status.Flapping)
 	}},
 	{"percent_state_change", "number", "weighted share of changes among the last 21 results, percent", func(b []byte, i *projection.Item, _ *Context) []byte {
-		return strconv.AppendFloat(b, math.Round(fold.Percent(i.State.Measure.Ring)*100)/100, 'f', -1, 64)
+		return appendFixed(b, int64(math.Round(fold.Percent(i.State.Measure.Ring)*100)), 2)
 	}},
-	{"labels", "map", "every label the object answers to", func(b []byte, i *projection.Item, _ *Context) []byte {
-		return appendLabels(b, i.Object)
+	{"labels", "map", "every label the object answers to", func(b []byte, i *projection.Item, c *Context) []byte {
+		return c.labels.append(b, i.Object)
 	}},
 	{"groups", "list", "groups the object is in", func(b []byte, i *projection.Item, _ *Context) []byte {
 		return appendList(b, i.Object.Groups)
@@ -155,24 +157,6 @@ var columns = []Column{
 	{"check_kind", "string", "how it is checked", func(b []byte, i *projection.Item, _ *Context) []byte {
 		return AppendString(b, string(i.Object.Rule.Check.Kind))
 	}},
-}
-
-func appendLabels(b []byte, o *object.Object) []byte {
-	labels := o.AllLabels()
-	names := make([]string, 0, len(labels))
-	for k := range labels {
-		names = append(names, k)
-	}
-	slices.Sort(names)
-	b = append(b, '{')
-	for i, k := range names {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(AppendString(b, k), ':')
-		b = AppendString(b, labels[k])
-	}
-	return append(b, '}')
 }
 
 func appendList(b []byte, list []string) []byte {

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/json"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,68 @@ func TestTimesAndDurations(t *testing.T) {
 	if err != nil || string(data) != "null" {
 		t.Errorf("no time is %s, %v", data, err)
 	}
+}
+
+// The fast ways of writing give what the standard library gives.
+func TestTimesAndNumbersAreWrittenAsTheStandardLibraryDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := object.Time(rapid.Int64Range(-1<<44, 1<<48).Draw(t, "ms"))
+		want := "null"
+		if at != 0 {
+			want = at.Std().Format(`"2006-01-02T15:04:05.000Z07:00"`)
+		}
+		if got := string(AppendTime(nil, at)); got != want {
+			t.Fatalf("%d is %s, want %s", at, got, want)
+		}
+		us := rapid.Int64Range(-1<<50, 1<<50).Draw(t, "us")
+		if got, want := string(AppendMicros(nil, us)), strconv.FormatFloat(float64(us)/1e6, 'f', -1, 64); got != want {
+			t.Fatalf("%d µs are %s, want %s", us, got, want)
+		}
+	})
+	for day := range int64(400 * 366) { // every day of an era
+		want := time.Unix(day*86400, 0).UTC()
+		if y, m, d := date(day); int(y) != want.Year() || int(m) != int(want.Month()) || int(d) != want.Day() {
+			t.Fatalf("day %d is %d-%d-%d, want %s", day, y, m, d, want)
+		}
+	}
+}
+
+// Whatever rules, hosts and services say, the labels are those of AllLabels.
+func TestLabelsAreThoseThatTheObjectAnswersTo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := rapid.MapOfN(rapid.StringMatching(`[a-d"<]{1,2}`), rapid.StringN(0, 3, -1), 0, 4)
+		var rules []*object.Rule
+		for range 3 {
+			rules = append(rules, &object.Rule{Labels: set.Draw(t, "rule")})
+		}
+		rule := rapid.SampledFrom(rules)
+		c := &Context{}
+		for range 4 {
+			host := &object.Object{Rule: rule.Draw(t, "host rule"), Labels: set.Draw(t, "host")}
+			all := []*object.Object{host}
+			for range rapid.IntRange(0, 3).Draw(t, "services") {
+				s := &object.Object{Host: host, Rule: rule.Draw(t, "service rule")}
+				if rapid.Bool().Draw(t, "own") {
+					s.Labels = set.Draw(t, "service")
+				}
+				all = append(all, s)
+			}
+			for _, o := range all {
+				want, err := json.Marshal(o.AllLabels())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var a, b map[string]string
+				text := c.labels.append(nil, o)
+				if json.Unmarshal(text, &a) != nil || json.Unmarshal(want, &b) != nil || !maps.Equal(a, b) {
+					t.Fatalf("labels are %s, want %s", text, want)
+				}
+				if n := strings.Count(string(text), `":"`); n < len(b) || (len(b) == 0 && string(text) != "{}") {
+					t.Fatalf("labels are %s, want %s", text, want)
+				}
+			}
+		}
+	})
 }
 
 func TestItemsAreJSONWithAnyColumns(t *testing.T) {
