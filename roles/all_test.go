@@ -18,18 +18,10 @@ import (
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
-	"jaque.sh/jaque/appliance/probe/spawn"
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/roles/engine"
 	"jaque.sh/jaque/web"
 )
-
-func TestMain(m *testing.M) {
-	if spawn.Main() {
-		return
-	}
-	os.Exit(m.Run())
-}
 
 const shop = `package site
 

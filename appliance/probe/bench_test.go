@@ -154,14 +154,10 @@ func BenchmarkHTTP(b *testing.B) {
 
 // BenchmarkPlugin is the whole way of a plugin's check through the runner.
 func BenchmarkPlugin(b *testing.B) {
-	for name, spawners := range map[string]int{"in this process": 0, "2 spawners": 2} {
-		b.Run(name, func(b *testing.B) {
-			r := open(b, Options{Spawners: spawners})
-			measure(b, func() {
-				if got := do(b, r, plugin("/bin/true")); got.State != object.OK {
-					b.Error(got.Output)
-				}
-			})
-		})
-	}
+	r := open(b, Options{})
+	measure(b, func() {
+		if got := do(b, r, plugin("/bin/true")); got.State != object.OK {
+			b.Error(got.Output)
+		}
+	})
 }

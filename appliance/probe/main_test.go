@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if SpawnerMain() || benchServer() {
+	if benchServer() {
 		return
 	}
 	os.Exit(m.Run())

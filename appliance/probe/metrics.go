@@ -23,7 +23,6 @@ type metrics struct {
 	running     prometheus.Gauge
 	waited      prometheus.Counter
 	spawnErrors prometheus.Counter
-	spawnerDied prometheus.Counter
 	kills       prometheus.Counter
 	truncated   prometheus.Counter
 	byKind      map[object.CheckKind]series
@@ -38,7 +37,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		running:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "jaque_probe_running", Help: "Checks being executed now."}),
 		waited:      counter("jaque_probe_wait_seconds_total", "Seconds that checks waited because too many others were running."),
 		spawnErrors: counter("jaque_probe_spawn_errors_total", "Plugins that could not be started."),
-		spawnerDied: counter("jaque_probe_spawner_deaths_total", "Spawner processes that were lost and replaced."),
 		kills:       counter("jaque_probe_timeout_kills_total", "Plugins killed at their timeout."),
 		truncated:   counter("jaque_probe_truncated_outputs_total", "Plugin outputs cut at 64 KiB."),
 		byKind:      map[object.CheckKind]series{},
@@ -55,7 +53,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m.other = newSeries(checks, took, "other")
 	if reg != nil {
-		reg.MustRegister(m.running, m.waited, m.spawnErrors, m.spawnerDied, m.kills, m.truncated, checks, took)
+		reg.MustRegister(m.running, m.waited, m.spawnErrors, m.kills, m.truncated, checks, took)
 	}
 	return m
 }

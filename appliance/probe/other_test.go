@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -126,7 +125,6 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		"jaque_probe_spawn_errors_total":            1,
 		"jaque_probe_timeout_kills_total":           1,
 		"jaque_probe_truncated_outputs_total":       1,
-		"jaque_probe_spawner_deaths_total":          0,
 		"jaque_probe_running":                       0,
 	} {
 		if v, ok := got[name]; !ok || v != want {
@@ -175,11 +173,4 @@ func TestAfterCloseChecksSayThatJaqueStops(t *testing.T) {
 	}
 	r.Close()
 	expect(t, do(t, r, plugin("/bin/true")), object.Unknown, "jaque is stopping")
-}
-
-func TestALostSpawnerIsSaid(t *testing.T) {
-	r := open(t, Options{Spawners: 1})
-	time.AfterFunc(100*time.Millisecond, func() { _ = syscall.Kill(r.pool.PIDs()[0], syscall.SIGKILL) })
-	got := r.Do(t.Context(), Request{Object: testSvc, Check: plugin("/bin/sleep", "60"), Timeout: time.Minute})
-	expect(t, got, object.Unknown, "result lost: the spawner process died")
 }

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -54,10 +53,9 @@ func (r *Runner) plugin(ctx context.Context, req *Request) answer {
 			return unknown("an argument of the plugin holds a zero byte; remove it from the config or the macro")
 		}
 	}
-	res, err := r.pool.Run(ctx, &run)
+	res, err := r.starter.Run(ctx, &run)
 	if err != nil {
-		r.metrics.spawnErrors.Inc()
-		return lost(err)
+		return unknown("plugin killed or not started: jaque is stopping").as(cancelled)
 	}
 	if res.Errno != 0 {
 		r.metrics.spawnErrors.Inc()
@@ -67,14 +65,6 @@ func (r *Runner) plugin(ctx context.Context, req *Request) answer {
 		return unknown("%s", startFailure(run.Path, res.Errno))
 	}
 	return judge(req, &res)
-}
-
-// lost is the answer when the spawner went away with the plugin.
-func lost(err error) answer {
-	if errors.Is(err, spawn.ErrClosed) {
-		return unknown("plugin killed or not started: jaque is stopping").as(cancelled)
-	}
-	return unknown("result lost: %v; the next check runs in a new one, see the log", err)
 }
 
 // judge reads a finished plugin's output and exit code.

@@ -20,10 +20,6 @@ import (
 type Options struct {
 	// Concurrency is how many checks run at once; 0 = 512.
 	Concurrency int
-	// Spawners is the number of processes that start plugins, best one for
-	// every two cores. 0 starts them from this process. More than 0 needs a program whose
-	// main calls SpawnerMain before anything else.
-	Spawners int
 	// PluginPath are folders searched for plugins before the usual ones.
 	PluginPath []string
 	// Env are KEY=value pairs that every plugin gets on top of a clean
@@ -56,7 +52,7 @@ type Request struct {
 type Runner struct {
 	opts     Options
 	gate     chan struct{}
-	pool     *spawn.Pool
+	starter  *spawn.Starter
 	plugins  *finder
 	metrics  *metrics
 	dialer   net.Dialer
@@ -85,25 +81,18 @@ func New(o Options) (*Runner, error) {
 		dialer: net.Dialer{KeepAlive: -1, FallbackDelay: -1},
 	}
 	r.strict, r.lax = r.transport(false), r.transport(true)
-	pool, err := spawn.New(spawn.Options{
-		Processes: o.Spawners, Env: pluginEnv(o.Env), Log: o.Log, Died: r.metrics.spawnerDied.Inc,
-	})
+	starter, err := spawn.New(spawn.Options{Env: pluginEnv(o.Env)})
 	if err != nil {
 		return nil, fmt.Errorf("prepare to start plugins: %w", err)
 	}
-	r.pool = pool
+	r.starter = starter
 	return r, nil
 }
 
-// SpawnerMain turns this process into a spawner of plugins if it was started
-// as one and returns true when that is over; main then returns. Otherwise it
-// returns false at once. See Options.Spawners.
-func SpawnerMain() bool { return spawn.Main() }
-
-// Close kills the plugins that still run and ends the spawners. Every Do has
+// Close kills the plugins that still run and waits for their ends. Every Do has
 // returned, or returns soon with a result that says so.
 func (r *Runner) Close() {
-	r.pool.Close()
+	r.starter.Close()
 	r.strict.CloseIdleConnections()
 	r.lax.CloseIdleConnections()
 }
@@ -149,7 +138,7 @@ func (r *Runner) complete(req *Request) {
 func (r *Runner) execute(ctx context.Context, req *Request) answer {
 	switch req.Check.Kind {
 	case object.CheckPlugin:
-		return r.plugin(ctx, req) // its time is kept by the spawner
+		return r.plugin(ctx, req) // its time is kept where it is started
 	case object.CheckDummy:
 		return dummy(req, time.Now())
 	case object.CheckAggregate:

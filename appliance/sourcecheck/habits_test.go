@@ -2,7 +2,6 @@ package sourcecheck
 
 import (
 	"bytes"
-	"cmp"
 	"go/ast"
 	"io/fs"
 	"os"
@@ -21,23 +20,21 @@ const maxLines = 600
 var habits = []struct {
 	name, instead string
 	commandMay    bool
-	alsoMay       string // one package with a reason of its own
 }{
-	{"http.DefaultServeMux", "make an http.ServeMux and hand it on", false, ""},
-	{"http.Handle", "it registers on the default mux; make an http.ServeMux", false, ""},
-	{"http.HandleFunc", "it registers on the default mux; make an http.ServeMux", false, ""},
-	{"http.DefaultClient", "make an http.Client with a timeout", false, ""},
-	{"http.Get", "make an http.Client with a timeout and a request with a context", false, ""},
-	{"prometheus.DefaultRegisterer", "take a prometheus.Registerer", false, ""},
-	{"prometheus.DefaultGatherer", "take a prometheus.Gatherer", false, ""},
-	{"prometheus.MustRegister", "take a prometheus.Registerer", false, ""},
-	{"slog.SetDefault", "hand the logger on", false, ""},
-	{"slog.Default", "take a *slog.Logger", false, ""},
-	{"os.Exit", "return an error; only cmd ends the process", true, ""},
-	// The spawner's loop is the main of a process of its own.
-	{"signal.Notify", "signals are handled in cmd; take a context", true, "appliance/probe/spawn"},
-	{"signal.NotifyContext", "signals are handled in cmd; take a context", true, ""},
-	{"os.Chdir", "two appliances fit in one process; use absolute paths", false, ""},
+	{"http.DefaultServeMux", "make an http.ServeMux and hand it on", false},
+	{"http.Handle", "it registers on the default mux; make an http.ServeMux", false},
+	{"http.HandleFunc", "it registers on the default mux; make an http.ServeMux", false},
+	{"http.DefaultClient", "make an http.Client with a timeout", false},
+	{"http.Get", "make an http.Client with a timeout and a request with a context", false},
+	{"prometheus.DefaultRegisterer", "take a prometheus.Registerer", false},
+	{"prometheus.DefaultGatherer", "take a prometheus.Gatherer", false},
+	{"prometheus.MustRegister", "take a prometheus.Registerer", false},
+	{"slog.SetDefault", "hand the logger on", false},
+	{"slog.Default", "take a *slog.Logger", false},
+	{"os.Exit", "return an error; only cmd ends the process", true},
+	{"signal.Notify", "signals are handled in cmd; take a context", true},
+	{"signal.NotifyContext", "signals are handled in cmd; take a context", true},
+	{"os.Chdir", "two appliances fit in one process; use absolute paths", false},
 }
 
 // breaches lists where one file breaks a habit.
@@ -64,7 +61,7 @@ func breaches(f file) []string {
 				break
 			}
 			for _, h := range habits {
-				if h.name == x.Name+"."+n.Sel.Name && !(command && h.commandMay) && !within(f.name, cmp.Or(h.alsoMay, "-")) {
+				if h.name == x.Name+"."+n.Sel.Name && !(command && h.commandMay) {
 					out = append(out, f.at(n)+": "+h.name+": "+h.instead)
 				}
 			}

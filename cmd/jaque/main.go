@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"jaque.sh/jaque/appliance/config"
-	"jaque.sh/jaque/appliance/probe/spawn"
 	"jaque.sh/jaque/roles"
 )
 
@@ -22,9 +21,6 @@ import (
 var version string
 
 func main() {
-	if spawn.Main() {
-		return
-	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

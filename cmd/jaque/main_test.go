@@ -17,17 +17,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"jaque.sh/jaque/appliance/probe/spawn"
 )
 
 // asProgram makes the test binary behave as the program.
 const asProgram = "TEST_RUN_AS_JAQUE"
 
 func TestMain(m *testing.M) {
-	if spawn.Main() {
-		return
-	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

@@ -2,11 +2,9 @@ package spawn
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,26 +25,9 @@ func compile(b *testing.B, name string) string {
 // they have reaped.
 type cpu struct{ own, children time.Duration }
 
-func usage(b *testing.B, spawners []int) (c cpu) {
+func usage(b *testing.B) cpu {
 	b.Helper()
-	c.own, c.children = rusage(b, syscall.RUSAGE_SELF), rusage(b, syscall.RUSAGE_CHILDREN)
-	for _, pid := range spawners {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			b.Fatal(err)
-		}
-		f := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+2:]))
-		tick := func(i int) time.Duration {
-			n, err := strconv.Atoi(f[i])
-			if err != nil {
-				b.Fatal(err)
-			}
-			return time.Duration(n) * 10 * time.Millisecond
-		}
-		c.own += tick(11) + tick(12)
-		c.children += tick(13) + tick(14)
-	}
-	return c
+	return cpu{rusage(b, syscall.RUSAGE_SELF), rusage(b, syscall.RUSAGE_CHILDREN)}
 }
 
 func rusage(b *testing.B, who int) time.Duration {
@@ -57,8 +38,7 @@ func rusage(b *testing.B, who int) time.Duration {
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
-// report prints CPU seconds per 1000 starts: of the engine with its spawners,
-// and of everything.
+// report prints CPU seconds per 1000 starts: of the engine and of everything.
 func report(b *testing.B, from, to cpu) {
 	b.Helper()
 	own, all := to.own-from.own, to.own-from.own+to.children-from.children
@@ -73,16 +53,16 @@ func BenchmarkStart(b *testing.B) {
 	plugin, floor := compile(b, "plugin"), compile(b, "floor")
 	for _, at := range []int{1, 2, 16} {
 		b.Run(fmt.Sprintf("floor posix_spawn x%d", at), func(b *testing.B) {
-			from := usage(b, nil)
+			from := usage(b)
 			together(at, func(int) {
 				if err := exec.Command(floor, plugin, strconv.Itoa(b.N/at)).Run(); err != nil {
 					b.Error(err)
 				}
 			})
-			report(b, from, usage(b, nil))
+			report(b, from, usage(b))
 		})
 		b.Run(fmt.Sprintf("floor os-exec x%d", at), func(b *testing.B) {
-			from := usage(b, nil)
+			from := usage(b)
 			together(at, func(int) {
 				for range b.N / at {
 					if _, err := exec.Command(plugin).Output(); err != nil {
@@ -90,83 +70,72 @@ func BenchmarkStart(b *testing.B) {
 					}
 				}
 			})
-			report(b, from, usage(b, nil))
+			report(b, from, usage(b))
 		})
-		for _, processes := range []int{0, 1, 2} {
-			b.Run(fmt.Sprintf("pool of %d x%d", processes, at), func(b *testing.B) {
-				p := openPool(b, processes)
-				from := usage(b, p.PIDs())
-				together(at, func(int) {
-					for range b.N / at {
-						runOK(b, p, plugin)
-					}
-				})
-				report(b, from, usage(b, p.PIDs()))
+		b.Run(fmt.Sprintf("starter x%d", at), func(b *testing.B) {
+			s := openStarter(b)
+			from := usage(b)
+			together(at, func(int) {
+				for range b.N / at {
+					runOK(b, s, plugin)
+				}
 			})
-		}
+			report(b, from, usage(b))
+		})
 	}
 }
 
 // BenchmarkPaced starts 200 programs a second, as an engine with light load does.
 func BenchmarkPaced(b *testing.B) {
 	plugin := compile(b, "plugin")
-	for _, processes := range []int{0, 2} {
-		b.Run(fmt.Sprintf("pool of %d", processes), func(b *testing.B) {
-			p := openPool(b, processes)
-			from := usage(b, p.PIDs())
-			var wg sync.WaitGroup
-			tick := time.NewTicker(5 * time.Millisecond)
-			defer tick.Stop()
-			for range b.N {
-				<-tick.C
-				wg.Go(func() { runOK(b, p, plugin) })
-			}
-			wg.Wait()
-			report(b, from, usage(b, p.PIDs()))
-		})
+	s := openStarter(b)
+	from := usage(b)
+	var wg sync.WaitGroup
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range b.N {
+		<-tick.C
+		wg.Go(func() { runOK(b, s, plugin) })
 	}
+	wg.Wait()
+	report(b, from, usage(b))
 }
 
 // BenchmarkHeap compares a start from a small and from a big process.
 func BenchmarkHeap(b *testing.B) {
 	plugin := compile(b, "plugin")
-	for _, processes := range []int{0, 2} {
-		for _, mib := range []int{10, 1024} {
-			b.Run(fmt.Sprintf("pool of %d, %d MiB", processes, mib), func(b *testing.B) {
-				heap := make([]byte, mib<<20)
-				for i := 0; i < len(heap); i += 4096 {
-					heap[i] = byte(i>>12) | 1
-				}
-				p := openPool(b, processes)
-				b.ResetTimer()
-				from := usage(b, p.PIDs())
-				for range b.N {
-					runOK(b, p, plugin)
-				}
-				report(b, from, usage(b, p.PIDs()))
-				if heap[4096*(b.N%(mib<<8))] == 0 {
-					b.Error("the heap went away")
-				}
-			})
-		}
+	for _, mib := range []int{10, 1024} {
+		b.Run(fmt.Sprintf("%d MiB", mib), func(b *testing.B) {
+			heap := make([]byte, mib<<20)
+			for i := 0; i < len(heap); i += 4096 {
+				heap[i] = byte(i>>12) | 1
+			}
+			s := openStarter(b)
+			b.ResetTimer()
+			from := usage(b)
+			for range b.N {
+				runOK(b, s, plugin)
+			}
+			report(b, from, usage(b))
+			if heap[4096*(b.N%(mib<<8))] == 0 {
+				b.Error("the heap went away")
+			}
+		})
 	}
 }
 
-func openPool(b *testing.B, processes int) *Pool {
+func openStarter(b *testing.B) *Starter {
 	b.Helper()
-	p, err := New(Options{Processes: processes, Env: []string{"LC_ALL=C"}})
+	s, err := New(Options{Env: []string{"LC_ALL=C"}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(p.Close)
-	for range 8 * max(1, processes) { // every spawner has started
-		runOK(b, p, "/bin/true")
-	}
-	return p
+	b.Cleanup(s.Close)
+	return s
 }
 
-func runOK(b *testing.B, p *Pool, path string) {
-	res, err := p.Run(b.Context(), &Request{Path: path, Args: []string{path}, Timeout: 10 * time.Second})
+func runOK(b *testing.B, s *Starter, path string) {
+	res, err := s.Run(b.Context(), &Request{Path: path, Args: []string{path}, Timeout: 10 * time.Second})
 	if err != nil || res.Errno != 0 || res.Status != 0 {
 		b.Errorf("run %s: %+v, %v", path, res, err)
 	}

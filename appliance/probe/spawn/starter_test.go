@@ -4,36 +4,55 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// everyPool runs a test with a loop in this process
-// and with spawner processes.
-func everyPool(t *testing.T, test func(t *testing.T, p *Pool)) {
+// everyKernel runs a test with pidfds and as on a kernel without them.
+func everyKernel(t *testing.T, test func(t *testing.T, s *Starter)) {
 	t.Helper()
-	for _, processes := range []int{0, 2} {
-		t.Run(fmt.Sprintf("%d processes", processes), func(t *testing.T) {
+	for name, without := range map[string]bool{"with pidfd": false, "without pidfd": true} {
+		t.Run(name, func(t *testing.T) {
 			before := openFiles(t)
-			p, err := New(Options{Processes: processes, Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}})
+			s, err := New(Options{Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, noPidfd: without})
 			if err != nil {
 				t.Fatal(err)
 			}
-			test(t, p)
-			p.Close()
+			test(t, s)
+			s.Close()
 			if after := openFiles(t); after > before {
-				t.Errorf("%d files open after the pool closed, %d before", after, before)
+				t.Errorf("%d files open after the starter closed, %d before", after, before)
 			}
+			if len(s.running) != 0 {
+				t.Errorf("%d programs are still known", len(s.running))
+			}
+			noChildren(t)
 		})
+	}
+}
+
+// noChildren fails when a child was not reaped.
+func noChildren(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Second); ; {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if err == syscall.ECHILD {
+			return
+		}
+		if pid > 0 {
+			t.Errorf("child %d was not reaped", pid)
+		}
+		if time.Now().After(end) {
+			t.Fatal("children are still running")
+		}
+		<-time.After(time.Millisecond)
 	}
 }
 
@@ -63,10 +82,10 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-func run(t *testing.T, p *Pool, timeout time.Duration, text string) Result {
+func run(t *testing.T, s *Starter, timeout time.Duration, text string) Result {
 	t.Helper()
 	path := script(t, text)
-	res, err := p.Run(t.Context(), &Request{Path: path, Args: []string{path}, Timeout: timeout})
+	res, err := s.Run(t.Context(), &Request{Path: path, Args: []string{path}, Timeout: timeout})
 	if err != nil {
 		t.Fatalf("run %q: %v", text, err)
 	}
@@ -110,15 +129,15 @@ func groupEnds(t *testing.T, printed []byte) {
 }
 
 func TestAProgramEndsByItself(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
-		res := run(t, p, 20*time.Second, `echo out; echo err >&2; exit 3`)
+	everyKernel(t, func(t *testing.T, s *Starter) {
+		res := run(t, s, 20*time.Second, `echo out; echo err >&2; exit 3`)
 		if string(res.Out) != "out\n" || string(res.Err) != "err\n" || res.Status.ExitStatus() != 3 {
 			t.Errorf("got %q, %q, exit %d", res.Out, res.Err, res.Status.ExitStatus())
 		}
 		if res.TimedOut || res.Killed || res.OutCut || res.Took <= 0 || time.Since(res.Start) > time.Minute {
 			t.Errorf("got %+v", res)
 		}
-		if res = run(t, p, 20*time.Second, `kill -9 $$`); !res.Status.Signaled() || res.Status.Signal() != syscall.SIGKILL {
+		if res = run(t, s, 20*time.Second, `kill -9 $$`); !res.Status.Signaled() || res.Status.Signal() != syscall.SIGKILL {
 			t.Errorf("killed by itself: got %+v", res)
 		}
 	})
@@ -126,9 +145,9 @@ func TestAProgramEndsByItself(t *testing.T) {
 
 func TestAProgramGetsACleanSurrounding(t *testing.T) {
 	t.Setenv("JAQUE_SECRET", "hidden")
-	everyPool(t, func(t *testing.T, p *Pool) {
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		path := script(t, `env | sort; pwd; cat; ls /proc/self/fd | tr "\n" " "`)
-		res, err := p.Run(t.Context(), &Request{Path: path, Args: []string{path}, Env: []string{"EXTRA=a b"}, Timeout: 20 * time.Second})
+		res, err := s.Run(t.Context(), &Request{Path: path, Args: []string{path}, Env: []string{"EXTRA=a b"}, Timeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,9 +172,9 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 		"a program that fills both of its ends": `echo $$; yes >&2 & exec yes`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyPool(t, func(t *testing.T, p *Pool) {
+			everyKernel(t, func(t *testing.T, s *Starter) {
 				start := time.Now()
-				res := run(t, p, 400*time.Millisecond, text)
+				res := run(t, s, 400*time.Millisecond, text)
 				if took := time.Since(start); !res.TimedOut || took < 350*time.Millisecond || took > 5*time.Second {
 					t.Errorf("timed out %v after %s", res.TimedOut, took)
 				}
@@ -166,9 +185,9 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 }
 
 func TestALeftBehindChildDoesNotHoldTheCheck(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		start := time.Now()
-		res := run(t, p, 60*time.Second, `echo $$; sleep 50 & exit 1`)
+		res := run(t, s, 60*time.Second, `echo $$; sleep 50 & exit 1`)
 		if took := time.Since(start); took > 20*time.Second || res.TimedOut || res.Status.ExitStatus() != 1 {
 			t.Errorf("took %s, got %+v", took, res)
 		}
@@ -177,8 +196,8 @@ func TestALeftBehindChildDoesNotHoldTheCheck(t *testing.T) {
 }
 
 func TestAChildMayFinishTheOutput(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
-		res := run(t, p, 60*time.Second, `echo first; (sleep 0.02; echo second) & exit 0`)
+	everyKernel(t, func(t *testing.T, s *Starter) {
+		res := run(t, s, 60*time.Second, `echo first; (sleep 0.02; echo second) & exit 0`)
 		if string(res.Out) != "first\nsecond\n" {
 			t.Errorf("got %q", res.Out)
 		}
@@ -198,8 +217,8 @@ func TestOutputIsKeptUpToTheLimit(t *testing.T) {
 		"slowly, after a while": {`head -c 10 /dev/zero; sleep 0.1; head -c 10 /dev/zero`, false, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyPool(t, func(t *testing.T, p *Pool) {
-				res := run(t, p, 60*time.Second, c.text)
+			everyKernel(t, func(t *testing.T, s *Starter) {
+				res := run(t, s, 60*time.Second, c.text)
 				if len(res.Out) != c.n || res.OutCut != c.cut || res.TimedOut || res.Status != 0 {
 					t.Errorf("got %d bytes, cut %v, timed out %v, status %d", len(res.Out), res.OutCut, res.TimedOut, res.Status)
 				}
@@ -209,7 +228,7 @@ func TestOutputIsKeptUpToTheLimit(t *testing.T) {
 }
 
 func TestAProgramThatCannotStartSaysWhy(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		plain := filepath.Join(t.TempDir(), "plain")
 		if err := os.WriteFile(plain, []byte("no program"), 0o755); err != nil {
 			t.Fatal(err)
@@ -221,7 +240,7 @@ func TestAProgramThatCannotStartSaysWhy(t *testing.T) {
 		for path, want := range map[string]syscall.Errno{
 			"/nonexistent/plugin": syscall.ENOENT, closed: syscall.EACCES, plain: syscall.ENOEXEC,
 		} {
-			res, err := p.Run(t.Context(), &Request{Path: path, Args: []string{path}, Timeout: time.Second})
+			res, err := s.Run(t.Context(), &Request{Path: path, Args: []string{path}, Timeout: time.Second})
 			if err != nil || res.Errno != want {
 				t.Errorf("%s: got %v, %v, want %v", path, res.Errno, err, want)
 			}
@@ -230,7 +249,7 @@ func TestAProgramThatCannotStartSaysWhy(t *testing.T) {
 }
 
 func TestCancelKillsTheProgram(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		file := filepath.Join(t.TempDir(), "group")
@@ -240,7 +259,7 @@ func TestCancelKillsTheProgram(t *testing.T) {
 			defer cancel()
 			group = waitFile(t, file)
 		}()
-		res, err := p.Run(ctx, &Request{Path: path, Args: []string{path}, Timeout: time.Minute})
+		res, err := s.Run(ctx, &Request{Path: path, Args: []string{path}, Timeout: time.Minute})
 		if err != nil || !res.Killed || res.Took > 30*time.Second {
 			t.Errorf("got %+v, %v", res, err)
 		}
@@ -249,28 +268,24 @@ func TestCancelKillsTheProgram(t *testing.T) {
 }
 
 func TestCloseKillsWhatRuns(t *testing.T) {
-	for _, processes := range []int{0, 1} {
-		p, err := New(Options{Processes: processes, Env: []string{"PATH=/usr/bin:/bin"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		file := filepath.Join(t.TempDir(), "group")
 		path := script(t, `echo $$ > `+file+`.new; mv `+file+`.new `+file+`; sleep 60`)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := p.Run(context.Background(), &Request{Path: path, Args: []string{path}, Timeout: time.Minute})
+			_, err := s.Run(context.Background(), &Request{Path: path, Args: []string{path}, Timeout: time.Minute})
 			ended <- err
 		}()
 		group := waitFile(t, file)
-		p.Close()
+		s.Close()
 		if err := <-ended; !errors.Is(err, ErrClosed) {
-			t.Errorf("%d processes: got %v", processes, err)
+			t.Errorf("got %v", err)
 		}
-		if _, err := p.Run(t.Context(), &Request{Path: "/bin/true", Timeout: time.Second}); !errors.Is(err, ErrClosed) {
-			t.Errorf("%d processes, after the end: got %v", processes, err)
+		if _, err := s.Run(t.Context(), &Request{Path: "/bin/true", Timeout: time.Second}); !errors.Is(err, ErrClosed) {
+			t.Errorf("after the end: got %v", err)
 		}
 		groupEnds(t, group)
-	}
+	})
 }
 
 func waitFile(t *testing.T, name string) []byte {
@@ -285,70 +300,14 @@ func waitFile(t *testing.T, name string) []byte {
 	return nil
 }
 
-func TestADeadSpawnerIsReplacedAndItsChecksFail(t *testing.T) {
-	var log bytes.Buffer
-	var died atomic.Int32
-	p, err := New(Options{
-		Processes: 1, Env: []string{"PATH=/usr/bin:/bin"},
-		Log: slog.New(slog.NewTextHandler(&log, nil)), Died: func() { died.Add(1) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "pid")
-	path := script(t, `echo $$ > `+file+`.new; mv `+file+`.new `+file+`; exec sleep 60`)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := p.Run(context.Background(), &Request{Path: path, Args: []string{path}, Timeout: time.Minute})
-		ended <- err
-	}()
-	pid := waitFile(t, file)
-	if err := syscall.Kill(p.PIDs()[0], syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; !errors.Is(err, ErrDied) {
-		t.Errorf("got %v, want %v", err, ErrDied)
-	}
-	groupEnds(t, pid) // the kernel kills the program with its spawner
-	for end := time.Now().Add(20 * time.Second); ; {
-		res, err := p.Run(t.Context(), &Request{Path: "/bin/true", Args: []string{"true"}, Timeout: 10 * time.Second})
-		if err == nil && res.Errno == 0 && res.Status == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no new spawner: %v", err)
-		}
-		<-time.After(2 * time.Millisecond)
-	}
-	p.Close()
-	if died.Load() != 1 || !strings.Contains(log.String(), "spawner process lost") {
-		t.Errorf("died %d times, log %q", died.Load(), log.String())
-	}
-}
-
-func TestAFrozenSpawnerIsGivenUp(t *testing.T) {
-	p, err := New(Options{Processes: 1, grace: 200 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if err := syscall.Kill(p.PIDs()[0], syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	_, err = p.Run(t.Context(), &Request{Path: "/bin/true", Args: []string{"true"}, Timeout: 10 * time.Millisecond})
-	if !errors.Is(err, ErrSilent) {
-		t.Errorf("got %v, want %v", err, ErrSilent)
-	}
-}
-
 func TestManyProgramsAtOnce(t *testing.T) {
-	everyPool(t, func(t *testing.T, p *Pool) {
+	everyKernel(t, func(t *testing.T, s *Starter) {
 		path := script(t, `echo "$1"; exit $(($1 % 4))`)
 		var wg sync.WaitGroup
 		for i := range 150 {
 			wg.Go(func() {
 				word := strconv.Itoa(i)
-				res, err := p.Run(t.Context(), &Request{Path: path, Args: []string{path, word}, Timeout: time.Minute})
+				res, err := s.Run(t.Context(), &Request{Path: path, Args: []string{path, word}, Timeout: time.Minute})
 				if err != nil || string(res.Out) != word+"\n" || res.Status.ExitStatus() != i%4 {
 					t.Errorf("program %d: %q, %d, %v", i, res.Out, res.Status.ExitStatus(), err)
 				}
@@ -356,48 +315,4 @@ func TestManyProgramsAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 	})
-}
-
-func TestWithoutPidfdProgramsEndToo(t *testing.T) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- serve(fds[1], nil, "/", func(l *loop) { l.noPidfd = true }) }()
-	file := os.NewFile(uintptr(fds[0]), "peer")
-	defer func() { _ = file.Close() }()
-	req := Request{Path: "/bin/sh", Args: []string{"sh", "-c", "echo late; exit 2"}, Timeout: 20 * time.Second}
-	if _, err := file.Write(appendStart(nil, 1, &req)); err != nil {
-		t.Fatal(err)
-	}
-	var have []byte
-	buf := make([]byte, 4096)
-	for {
-		n, err := file.Read(buf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		have = append(have, buf[:n]...)
-		f, rest, ok, err := cutFrame(have)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ok && f.kind == frameResult {
-			res, err := parseResult(f.body)
-			if err != nil || string(res.Out) != "late\n" || res.Status.ExitStatus() != 2 {
-				t.Errorf("got %+v, %v", res, err)
-			}
-			break
-		}
-		if ok {
-			have = rest
-		}
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the loop ended with %v", err)
-	}
 }
