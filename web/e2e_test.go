@@ -124,6 +124,11 @@ func TestEveryPageFitsEveryScreen(t *testing.T) {
 				if dark != (theme == "dark") {
 					t.Errorf("%s: dark is %v", where, dark)
 				}
+				for _, line := range strings.Split(run(t, ctx, chromedp.Evaluate[string](faint)), "\n") {
+					if line != "" {
+						t.Errorf("%s: cannot be read well: %s", where, line)
+					}
+				}
 				if shots == "" {
 					continue
 				}
@@ -136,6 +141,41 @@ func TestEveryPageFitsEveryScreen(t *testing.T) {
 		c.check(t, name)
 	}
 }
+
+// faint lists the texts of a page whose contrast to what lies behind them is
+// below what WCAG AA asks for: 4.5, and 3 for large ones. Colours are painted
+// to be read, because a browser writes them in many ways.
+const faint = `(() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true})
+  canvas.canvas.width = canvas.canvas.height = 1
+  const parse = c => {
+    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1)
+    return [...canvas.getImageData(0, 0, 1, 1).data]
+  }
+  const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] / 255 + b[i] * (1 - a[3] / 255)).concat(255)
+  const behind = e => {
+    const own = e ? parse(getComputedStyle(e).backgroundColor) : [255, 255, 255, 255]
+    return own[3] === 255 ? own : over(own, behind(e.parentElement))
+  }
+  const light = c => {
+    const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    return .2126 * r + .7152 * g + .0722 * b
+  }
+  const out = new Set()
+  const check = (e, style, text) => {
+    const back = behind(e), [x, y] = [light(over(parse(style.color), back)), light(back)].sort((a, b) => a - b)
+    const ratio = (y + .05) / (x + .05), size = parseFloat(style.fontSize)
+    const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700)
+    if (ratio < (large ? 3 : 4.5)) out.add(ratio.toFixed(2) + " " + e.tagName + "." + e.className + " " + text.trim().slice(0, 40))
+  }
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement
+    if (walk.currentNode.data.trim() && e.checkVisibility() && !e.closest("svg")) check(e, getComputedStyle(e), walk.currentNode.data)
+  }
+  for (const e of document.querySelectorAll("input[placeholder]")) check(e, getComputedStyle(e, "::placeholder"), e.placeholder)
+  return [...out].join("\n")
+})()`
 
 // run returns the value of one action.
 func run[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
@@ -151,7 +191,10 @@ func run[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 func media(theme string) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+			Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: theme},
+				{Name: "prefers-reduced-motion", Value: "reduce"}, // colours at rest
+			},
 		})
 		return err
 	})
