@@ -2,11 +2,14 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
 
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/probe/spawn"
+	"jaque.sh/jaque/appliance/rule/macro"
 	"jaque.sh/jaque/appliance/rule/output"
 )
 
@@ -30,23 +33,14 @@ func pluginEnv(configured []string) []string {
 	return env
 }
 
+// shell runs the lines that need one.
+const shell = "/bin/sh"
+
 // plugin runs an external program and reads what it printed.
 func (r *Runner) plugin(ctx context.Context, req *Request) answer {
-	c := &req.Check
 	run := spawn.Request{Env: req.Env, Timeout: req.Timeout}
-	switch {
-	case c.Shell != "":
-		run.Path, run.Args = "/bin/sh", []string{"/bin/sh", "-c", c.Shell}
-	case len(c.Plugin) == 0 || c.Plugin[0] == "":
-		return unknown("the check names no plugin; write it as the first word, for example plugin: [\"check_load\"]")
-	default:
-		path, err := r.plugins.find(c.Plugin[0])
-		if err != nil {
-			r.metrics.spawnErrors.Inc()
-			return unknown("%v", err)
-		}
-		run.Path = path
-		run.Args = append([]string{path}, c.Plugin[1:]...)
+	if err := r.command(&req.Check, &run); err != nil {
+		return unknown("%v", err)
 	}
 	for _, arg := range run.Args {
 		if strings.IndexByte(arg, 0) >= 0 {
@@ -54,17 +48,60 @@ func (r *Runner) plugin(ctx context.Context, req *Request) answer {
 		}
 	}
 	res, err := r.starter.Run(ctx, &run)
+	if err == nil && res.Errno != 0 && req.Check.Shell != "" && run.Path != shell {
+		// What happens then is the shell's to say, as for every other line.
+		throughShell(&run, req.Check.Shell)
+		res, err = r.starter.Run(ctx, &run)
+	}
 	if err != nil {
 		return unknown("plugin killed or not started: jaque is stopping").as(cancelled)
 	}
 	if res.Errno != 0 {
 		r.metrics.spawnErrors.Inc()
-		if len(c.Plugin) > 0 {
-			r.plugins.forget(c.Plugin[0])
+		if len(req.Check.Plugin) > 0 {
+			r.plugins.forget(req.Check.Plugin[0])
 		}
 		return unknown("%s", startFailure(run.Path, res.Errno))
 	}
 	return judge(req, &res)
+}
+
+// command fills in the program to start for a check and its arguments.
+func (r *Runner) command(c *object.Check, run *spawn.Request) error {
+	if c.Shell != "" {
+		if argv := withoutShell(c.Shell); argv != nil {
+			run.Path, run.Args = argv[0], argv
+			return nil
+		}
+		throughShell(run, c.Shell)
+		return nil
+	}
+	if len(c.Plugin) == 0 || c.Plugin[0] == "" {
+		return errors.New("the check names no plugin; write it as the first word, for example plugin: [\"check_load\"]")
+	}
+	path, err := r.plugins.find(c.Plugin[0])
+	if err != nil {
+		r.metrics.spawnErrors.Inc()
+		return err
+	}
+	run.Path = path
+	run.Args = append([]string{path}, c.Plugin[1:]...)
+	return nil
+}
+
+func throughShell(run *spawn.Request, line string) {
+	run.Path, run.Args = shell, []string{shell, "-c", line}
+}
+
+// withoutShell returns the words of a line to which a shell would add nothing
+// but its own start: a program's absolute path and plain or quoted arguments.
+// Otherwise it returns nil.
+func withoutShell(line string) []string {
+	argv, needsShell, err := macro.SplitCommand(line)
+	if err != nil || needsShell || argv[0] == "" || argv[0][0] != '/' {
+		return nil
+	}
+	return argv
 }
 
 // judge reads a finished plugin's output and exit code.

@@ -5,9 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -110,6 +113,45 @@ func TestAShellLineRunsInAShell(t *testing.T) {
 	expect(t, do(t, r, plugin("/bin/echo", "$HOME `id` > /tmp/x; *")), object.OK, "$HOME `id` > /tmp/x: *")
 }
 
+func TestALineWithoutShellMeaningRunsWithoutAShell(t *testing.T) {
+	r := open(t, Options{})
+	parent := script(t, `tr "\0" " " </proc/$PPID/cmdline; echo; echo "$#:$1:$2"; exit 1`)
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("echo no first line\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, line string
+		state      object.State
+		want       string
+		direct     bool
+	}{
+		{"words and quotes", parent + ` -w '5 %' "a b"`, object.Warning, "3:-w:5 %", true},
+		{"a pipe", parent + ` x y | cat`, object.OK, "2:x:y", false},
+		{"a variable", parent + ` $HOME y`, object.Warning, "2:/:y", false},
+		{"a program found by the path", `echo hello`, object.OK, "hello", false},
+		{"a word of the shell", `exit 2`, object.Critical, "", false},
+		{"a program that is missing says what a shell says", `/nonexistent/check -x`, object.Critical, "Return code of 127", true},
+		{"a file without a first line runs as in a shell", text, object.OK, "no first line", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := withoutShell(c.line) != nil; got != c.direct {
+				t.Errorf("without a shell: %v, want %v", got, c.direct)
+			}
+			got := do(t, r, object.Check{Kind: object.CheckPlugin, Shell: c.line})
+			expect(t, got, c.state, c.want)
+			if c.direct && strings.Contains(got.Output+got.Long, "sh -c") {
+				t.Errorf("the parent is a shell: %q", got.Long)
+			}
+		})
+	}
+	for _, line := range []string{"", "   ", "''", `/bin/echo 'open`} {
+		if argv := withoutShell(line); argv != nil {
+			t.Errorf("%q gives %q", line, argv)
+		}
+	}
+}
+
 func TestPluginsGetTheConfiguredEnvironment(t *testing.T) {
 	t.Setenv("JAQUE_TOKEN", "secret")
 	r := open(t, Options{Env: []string{"LC_ALL=de_DE.UTF-8", "OURS=1"}})
@@ -171,4 +213,29 @@ func TestPluginsOfDebian(t *testing.T) {
 	expect(t, do(t, r, plugin("check_disk", "-w", "0%", "-c", "0%", "-p", "/")), object.OK, "DISK OK", "/=")
 	expect(t, do(t, r, plugin("check_procs", "-w", "0:0")), object.Warning, "PROCS WARNING", "procs=")
 	expect(t, do(t, r, plugin("check_tcp", "-H", "127.0.0.1", "-p", "1")), object.Critical, "refused")
+}
+
+func TestStartFailuresSayWhatToDo(t *testing.T) {
+	for n, want := range map[syscall.Errno]string{
+		syscall.ENOENT: "does not exist", syscall.EACCES: "may not be executed", syscall.ENOEXEC: "no program for this machine",
+		syscall.E2BIG: "too long", syscall.EAGAIN: "raise the limits", syscall.EMFILE: "run fewer checks", syscall.EIO: "cannot start: input/output error",
+	} {
+		if got := startFailure("/nonexistent/check", n); !strings.Contains(got, want) || !strings.HasPrefix(got, "plugin /nonexistent/check ") {
+			t.Errorf("%v: got %q", n, got)
+		}
+	}
+}
+
+func TestAFailureToStartIsCounted(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	r := open(t, Options{Registerer: reg})
+	path := filepath.Join(t.TempDir(), "check")
+	if err := os.WriteFile(path, []byte("#!/nonexistent/perl\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, do(t, r, plugin(path)), object.Unknown, "interpreter")
+	expect(t, do(t, r, plugin("check_nonesuch")), object.Unknown, "not found")
+	if got := gather(t, reg)["jaque_probe_spawn_errors_total"]; got != 2 {
+		t.Errorf("counted %v, want 2", got)
+	}
 }

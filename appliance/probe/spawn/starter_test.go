@@ -37,6 +37,23 @@ func everyKernel(t *testing.T, test func(t *testing.T, s *Starter)) {
 	}
 }
 
+// everyStarter is everyKernel for tests beside which others run: it does not
+// count files and children.
+func everyStarter(t *testing.T, test func(t *testing.T, s *Starter)) {
+	t.Helper()
+	for name, without := range map[string]bool{"with pidfd": false, "without pidfd": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := New(Options{Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, noPidfd: without})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			test(t, s)
+		})
+	}
+}
+
 // noChildren fails when a child was not reaped.
 func noChildren(t *testing.T) {
 	t.Helper()
@@ -172,7 +189,8 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 		"a program that fills both of its ends": `echo $$; yes >&2 & exec yes`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			everyKernel(t, func(t *testing.T, s *Starter) {
+			t.Parallel()
+			everyStarter(t, func(t *testing.T, s *Starter) {
 				start := time.Now()
 				res := run(t, s, 400*time.Millisecond, text)
 				if took := time.Since(start); !res.TimedOut || took < 350*time.Millisecond || took > 5*time.Second {
@@ -185,7 +203,7 @@ func TestTimeoutKillsTheWholeGroup(t *testing.T) {
 }
 
 func TestALeftBehindChildDoesNotHoldTheCheck(t *testing.T) {
-	everyKernel(t, func(t *testing.T, s *Starter) {
+	everyStarter(t, func(t *testing.T, s *Starter) {
 		start := time.Now()
 		res := run(t, s, 60*time.Second, `echo $$; sleep 50 & exit 1`)
 		if took := time.Since(start); took > 20*time.Second || res.TimedOut || res.Status.ExitStatus() != 1 {
