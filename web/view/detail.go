@@ -77,10 +77,12 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 		Kind: o.Kind().String(), Address: o.HostObject().Address, Long: s.Measure.Long,
 		Perf: NewPerf(s.Measure.Perfdata), Raw: s.Measure.Perfdata,
 		Handling: handling(&s.Status, now), Labels: labels(o),
-		EventsURL: "/events?object=" + escape(string(o.ID)), Notes: o.Rule.Notes, NotesURL: o.Rule.NotesURL,
-		ActionURL: o.Rule.ActionURL, Check: src.Check, Notice: src.Notice, Broken: src.Broken,
+		EventsURL: "/events?object=" + escape(string(o.ID)), Check: src.Check, Notice: src.Notice, Broken: src.Broken,
 	}
 	d.Check.Action, d.Check.Label = URL(o.ID)+"/check", "Check now"
+	n := newNoter(src.Item, src.Lookup, now)
+	d.Notes = n.text("NOTES", o.Rule.Notes)
+	d.NotesURL, d.ActionURL = n.text("NOTESURL", o.Rule.NotesURL), n.text("ACTIONURL", o.Rule.ActionURL)
 	d.Facts = timings(src, now)
 	d.Timeline = NewTimeline(o.Kind(), d.Row.Badge, src.Events, now.Add(-Window), now)
 	for i := range src.Events {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -32,6 +33,10 @@ func NewRow(i projection.Item, now time.Time) Row {
 		Badge: NewBadge(i), Host: host.Name, HostURL: URL(host.ID), Name: o.Name, URL: URL(o.ID),
 		Output: i.State.Measure.Output, Since: NewWhen(s.LastChange, now),
 		Checked: NewWhen(i.State.Measure.LastCheck, now), Marks: Marks(s), Help: o.Rule.NotesURL,
+	}
+	if strings.Contains(r.Help, "$") {
+		n := newNoter(i, nil, now)
+		r.Help = n.text("NOTESURL", r.Help)
 	}
 	if o.Alias != o.Name {
 		r.Alias = o.Alias
