@@ -75,6 +75,8 @@ func csvSeparator(content []byte) rune {
 		if len(bytes.TrimSpace(line)) == 0 || line[0] == '#' {
 			continue
 		}
+		// The comma goes first: a table with commas may hold lists with semicolons,
+		// but the names of columns hold neither.
 		for _, sep := range []byte{',', ';', '\t'} {
 			if bytes.IndexByte(line, sep) >= 0 {
 				return rune(sep)
@@ -124,6 +126,8 @@ func (t *csvTable) header(r *csv.Reader, row []string) {
 			t.bad(pos, "", "column %d has no name; write one, or label.NAME or var.NAME", i+1)
 		case seen[name]:
 			t.bad(pos, "", "two columns are named %s; remove one", quote(name))
+		// Known fields that are sets cannot stand in one cell; as unknown columns
+		// they would get advice that leads nowhere.
 		case c.parent == "" && csvNotHere[name]:
 			t.bad(pos, "", "a column cannot hold %s; write label.NAME or var.NAME columns, or a JSON or YAML inventory", name)
 		}
@@ -147,6 +151,8 @@ func (t *csvTable) row(r *csv.Reader, row []string) {
 	var labels, vars *node
 	for i, cell := range row {
 		cell = strings.TrimSpace(cell)
+		// An empty cell says nothing, unlike an empty text in JSON: a table has a
+		// cell for every column whether it applies or not.
 		if cell == "" {
 			continue
 		}
@@ -182,6 +188,7 @@ func child(n **node, pos Position) *node {
 func csvCell(c csvColumn, cell string, pos Position) *node {
 	n := &node{kind: kindText, text: cell, pos: pos}
 	switch {
+	// Labels and variables are texts, however much they look like numbers.
 	case c.parent != "":
 	case csvLists[c.name]:
 		n.kind, n.text = kindList, ""

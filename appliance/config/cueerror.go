@@ -41,6 +41,7 @@ func cueText(format string, args []any, places []Position) string {
 		return fmt.Sprintf("two values are given, %s and %s%s; keep one", arg(0), arg(1), elsewhere(places))
 	case strings.HasPrefix(format, "reference %q not found"):
 		return fmt.Sprintf("nothing here is named %s; write %s for a text", quote(arg(0)), strconv.Quote(arg(0)))
+	// The error about the package that follows says the same and what to do.
 	case strings.HasPrefix(format, "import %q not found"):
 		return ""
 	case strings.HasPrefix(format, "package %q imported but not defined"):
@@ -55,6 +56,7 @@ func cueText(format string, args []any, places []Position) string {
 		return "the definition it is based on has no such field" + elsewhere(places)
 	case strings.Contains(format, "required but not present"):
 		return "missing; the definition it is based on demands it" + elsewhere(places)
+	// openValue reports the value itself, with its path.
 	case strings.HasPrefix(format, "incomplete"), strings.HasPrefix(format, "non-concrete"):
 		return ""
 	case strings.HasPrefix(format, "missing ',' in"):
@@ -85,6 +87,8 @@ func positions(e errors.Error) []Position {
 	seen := map[Position]bool{}
 	for _, p := range errors.Positions(e) {
 		at := position(p)
+		// The schema is jaque's own; its places would send operators to a file that
+		// they do not have.
 		if at.File != "" && !seen[at] && !strings.HasPrefix(at.File, schemaDir) {
 			seen[at] = true
 			out = append(out, at)

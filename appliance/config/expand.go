@@ -41,6 +41,8 @@ func (l *loader) expand() {
 	for _, h := range l.hosts {
 		o := byName[h.name]
 		for _, p := range h.parents {
+			// Names that do not exist are reported by references, and a parent that is
+			// named twice counts once.
 			if parent := byName[p.name]; parent != nil && !slices.Contains(o.Parents, parent) {
 				o.Parents = append(o.Parents, parent)
 			}
@@ -72,6 +74,8 @@ func refSet(refs []ref) map[string]bool {
 
 // selects tells whether every given selector holds for a host.
 func (s *selection) selects(h *host) bool {
+	// A rule that selects nothing is a problem already; here it must not turn
+	// into one that selects everything.
 	if !s.all && !s.given.hosts && !s.given.groups || s.except[h.name] {
 		return false
 	}
@@ -123,6 +127,8 @@ func (l *loader) hostObject(h *host) *object.Object {
 // hostRule returns the rule of a host. Most hosts say nothing of their own, and
 // then the check alone decides.
 func (l *loader) hostRule(h *host, c *check) *object.Rule {
+	// Comparing pointers is right here: a host that says something of its own
+	// has at least one that is not nil.
 	plain := h.timing == timing{}
 	if known := l.plain[c]; plain && known != nil {
 		return known

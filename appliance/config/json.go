@@ -31,9 +31,13 @@ func (e *jsonError) Error() string { return e.problem.String() }
 // name to host.
 func readJSON(file string, content []byte) *inventoryFile {
 	r := &jsonReader{file: file, content: content, dec: json.NewDecoder(bytes.NewReader(content)), lines: lineStarts(content)}
+	// Numbers stay as they were written: large ones would lose digits, and the
+	// shown value would not be the operator's.
 	r.dec.UseNumber()
 	root, err := r.value(0)
 	if err == nil {
+		// A second value is most likely one line of JSON Lines; reading the first
+		// and dropping the others would lose hosts in silence.
 		if _, more := r.dec.Token(); !errors.Is(more, io.EOF) {
 			err = r.fail(r.next(), "a second value follows the first; keep one list or one map of hosts")
 		}
@@ -87,6 +91,7 @@ func (r *jsonReader) problem(err error) Problem {
 			return Problem{Position: r.at(0), Text: "the file is empty; write a list or a map of hosts"}
 		}
 		return Problem{Position: r.at(len(r.content)), Text: "the file ends in the middle of a value; close every { and ["}
+	// The decoder counts the bytes it has read, the one that is wrong included.
 	case errors.As(err, &syntax):
 		offset := min(max(int(syntax.Offset)-1, 0), len(r.content))
 		return Problem{Position: r.at(offset), Text: "not JSON: " + syntax.Error()}
@@ -97,6 +102,7 @@ func (r *jsonReader) problem(err error) Problem {
 // value reads one value.
 func (r *jsonReader) value(depth int) (*node, error) {
 	start := r.next()
+	// The decoder itself nests far deeper than a stack of goroutines should.
 	if depth > maxDepth {
 		return nil, r.fail(start, "nested deeper than %d levels; hosts are flat", maxDepth)
 	}

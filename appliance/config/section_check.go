@@ -34,6 +34,8 @@ func (s *section) check(name string, k object.Kind) *check {
 		return nil
 	}
 	at := s.at.field(name)
+	// The most common slip: a command line where the kind of check belongs. It
+	// gets an answer of its own instead of a list of kinds.
 	if n.kind == kindText || n.kind == kindList {
 		s.d.bad(at, n.pos, `%s is not a check; write {plugin: ["check_disk", "-w", "20%%"]} or {http: {url: "..."}}`, n.show())
 		return nil
@@ -41,6 +43,8 @@ func (s *section) check(name string, k object.Kind) *check {
 	c := s.d.open(at, n)
 	out := &check{at: at, pos: n.pos}
 	found := c.readKinds(out, k)
+	// A kind of a later release counts as given, so that the operator does not
+	// read "says nothing" about a check that says something.
 	for _, later := range laterKinds {
 		if c.n.get(later) != nil {
 			c.asked = append(c.asked, later)
@@ -50,6 +54,8 @@ func (s *section) check(name string, k object.Kind) *check {
 	}
 	c.done()
 	switch {
+	// What could not be opened, or is one known kind, needs no further words;
+	// mistakes inside a kind were reported while it was read.
 	case c.n == nil, found == 1 && out.check.Kind != "":
 		break
 	case found == 0 && len(c.n.fields) == 0:
@@ -69,6 +75,8 @@ func (s *section) readKinds(out *check, k object.Kind) int {
 	read := func(name string, kind object.CheckKind, fn func(*section)) {
 		s.asked = append(s.asked, name)
 		n := s.n.get(name)
+		// Only presence counts here: a kind that is there and wrong must not also
+		// be reported as missing.
 		if n == nil {
 			return
 		}
@@ -94,6 +102,8 @@ func (s *section) readKinds(out *check, k object.Kind) int {
 	read("dummy", object.CheckDummy, func(b *section) { c.Dummy = b.dummy(k) })
 	read("passive", object.CheckPassive, func(b *section) { out.freshness = b.duration("freshness", 0, true) })
 	read("aggregate", object.CheckAggregate, func(b *section) { c.Aggregate, out.members = b.aggregate() })
+	// plugin and shell are asked for twice in a row, here and by their readers;
+	// the list is shown to operators, so each name stands once.
 	s.asked = slices.Compact(s.asked)
 	return found
 }
@@ -101,6 +111,8 @@ func (s *section) readKinds(out *check, k object.Kind) int {
 // argv reads a command line as a list of words.
 func (s *section) argv(name string) []string {
 	n := s.n.get(name)
+	// A command line as one text would have to be split, and no rule for that is
+	// right for every quote; so jaque shows the list instead of guessing.
 	if n != nil && n.kind == kindText {
 		s.d.bad(s.at.field(name), n.pos, "%s is one text; write a list, one item per word: [%s]", n.show(), quoteWords(n.text))
 		s.asked = append(s.asked, name)
@@ -130,6 +142,8 @@ func (s *section) http() *object.HTTPCheck {
 		Redirect: s.whole("redirect", 0, 0, 20), Warn: s.limits("warn"), Crit: s.limits("crit"),
 	}
 	s.need("url", `"https://$HOSTADDRESS$/"`)
+	// A URL may hold macros, so it is not parsed: only its scheme, which decides
+	// about the probe, must be readable now.
 	if c.URL != "" && !strings.Contains(c.URL, "://") {
 		s.d.bad(s.at.field("url"), s.n.get("url").pos, "%s has no scheme; write %s", quote(c.URL), quote("http://"+c.URL))
 	} else if scheme, _, _ := strings.Cut(c.URL, "://"); c.URL != "" && scheme != "http" && scheme != "https" && !strings.Contains(scheme, "$") {
@@ -156,6 +170,7 @@ func (s *section) hostPort(needed bool) string {
 	address, port := s.text("address"), s.whole("port", 0, 1, 65535)
 	at := s.at.field("address")
 	switch {
+	// Reported as a whole already.
 	case s.bad || s.n == nil:
 	case !s.has("address") && !s.has("port"):
 		if needed {
@@ -163,8 +178,10 @@ func (s *section) hostPort(needed bool) string {
 		}
 	case s.has("address") && s.has("port"):
 		s.d.bad(s.at.field("port"), s.n.get("port").pos, "both port and address are given; keep one")
+	// The probe puts the object's address in front of a lone port.
 	case port > 0:
 		return s.d.strings.get(":" + strconv.Itoa(port))
+	// With a macro in it nobody can say yet what the address will be.
 	case address != "" && !strings.Contains(address, "$"):
 		_, p, err := net.SplitHostPort(address)
 		if v, perr := strconv.Atoi(p); err != nil || perr != nil || v < 1 || v > 65535 {
@@ -207,6 +224,7 @@ func (s *section) tls() *object.TLSCheck {
 func (s *section) dummy(k object.Kind) *object.DummyCheck {
 	c := &object.DummyCheck{State: s.stateField("state", k), Text: s.prose("text")}
 	s.list("states", func(at *path, n *node) {
+		// A wrong state is left out and reported; the others keep their order.
 		if st, ok := s.d.state(at, n, k); ok {
 			c.States = append(c.States, st)
 		}
@@ -245,6 +263,8 @@ func (s *section) limits(name string) string {
 	if n == nil {
 		return ""
 	}
+	// warn: 20 and warn: "20" mean the same; a
+	// range is a text everywhere behind this point.
 	v, ok := s.d.strings.get(n.text), n.kind == kindNumber
 	if !ok {
 		v, ok = s.d.text(s.at.field(name), n)
@@ -252,6 +272,7 @@ func (s *section) limits(name string) string {
 	if !ok {
 		return ""
 	}
+	// A range with a macro is checked when the macro has a value.
 	if why := badRange(v); why != "" && !strings.Contains(v, "$") {
 		s.d.bad(s.at.field(name), n.pos, "%s", why)
 		return ""
@@ -268,6 +289,7 @@ func badRange(text string) string {
 	if r, ok := strings.CutPrefix(text, "@"); ok {
 		at, rest = "@", r
 	}
+	// Two ends in the wrong order are put right in the error, if that helps.
 	if low, high, both := strings.Cut(rest, ":"); both {
 		if _, err := threshold.Parse(at + high + ":" + low); err == nil && low != "" && high != "" {
 			return fmt.Sprintf("%s starts above its end; write %s", quote(text), quote(at+high+":"+low))

@@ -65,6 +65,8 @@ func (m match) holds(labels map[string]string) bool {
 func (d *decoder) host(at *path, pos Position, name string, n *node, listed bool) *host {
 	s := d.open(at, n)
 	h := &host{name: d.strings.get(name), at: at, pos: pos}
+	// A host in a list has no key, so its name is a field; under a key the field
+	// is allowed, because exports from other systems repeat it.
 	if listed || s.has("name") {
 		h.name = s.hostName(name, listed)
 	} else {
@@ -132,6 +134,8 @@ func (s *section) vars(_ object.Kind) map[string]string {
 	out := make(map[string]string, len(raw))
 	for k, v := range raw {
 		name := varName(k)
+		// Macros know only capital letters: port and PORT would be one variable, and
+		// which of the two wins would depend on the order of a map.
 		if _, twice := out[name]; twice || name == "" {
 			s.d.bad(s.at.field("vars"), s.n.get("vars").pos, "two variables are %s in macros; rename one", quote(name))
 		}
@@ -166,6 +170,8 @@ func (d *decoder) rule(at *path, f field) *rule {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
 	r := &rule{service: s.service(at, f.pos, f.name), key: d.strings.get(f.name)}
+	// Several rules may make services of one name, each for other hosts; their
+	// keys must differ, their names need not.
 	if own := s.text("name"); own != "" {
 		d.name(at.field("name"), s.n.get("name").pos, own)
 		r.name = own
@@ -175,6 +181,8 @@ func (d *decoder) rule(at *path, f field) *rule {
 	r.hosts, r.groups, r.except = s.refs("hosts"), s.refs("groups"), s.refs("except")
 	r.given.hosts, r.given.groups = s.has("hosts"), s.has("groups")
 	if s.n != nil {
+		// A rule without a selection could mean every host or none. Both readings
+		// are dangerous, so it has to be said.
 		if !r.all && !r.given.hosts && !r.given.groups {
 			d.bad(at, f.pos, `selects no host; write on: {role: "web"}, hosts: [...] or groups: [...], or on: {} for every host`)
 		}
@@ -200,6 +208,7 @@ func (s *section) matches(name string) []match {
 		}
 		out = append(out, m)
 	})
+	// Sorted, so that the generation does not depend on the order of writing.
 	slices.SortFunc(out, func(a, b match) int { return cmpText(a.label, b.label) })
 	return out
 }

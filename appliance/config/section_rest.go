@@ -20,6 +20,8 @@ func (d *decoder) period(at *path, f field) Period {
 	d.name(at, f.pos, f.name)
 	p := Period{Name: d.strings.get(f.name), Alias: s.prose("alias"), Timezone: s.text("timezone")}
 	if p.Timezone != "" {
+		// The name is looked up now: a zone that is missing on this machine must not
+		// surface at the first notification.
 		if _, err := time.LoadLocation(p.Timezone); err != nil {
 			d.bad(at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(p.Timezone))
 		}
@@ -59,6 +61,8 @@ func badSpan(text string) string {
 		if !okA || !okB {
 			return quote(text) + ` does not end with times of day; write "monday-friday 09:00-17:00"`
 		}
+		// A span over midnight would belong to two days; written as two spans it
+		// says itself which days it is about.
 		if a >= b {
 			return quote(part) + ` ends before it starts; write two spans, the first ending at 24:00`
 		}
@@ -68,6 +72,7 @@ func badSpan(text string) string {
 	}
 	first, last, _ := strings.Cut(words[0], "-")
 	for _, day := range []string{first, last} {
+		// Dates start with a digit and are left to the schedule.
 		if day != "" && day[0] > '9' && !slices.Contains(dayNames, strings.ToLower(day)) {
 			return quote(day) + " is not a day" + orHint(didYouMean(day, slices.Values(dayNames)), `; write "monday-friday 09:00-17:00"`)
 		}
@@ -116,6 +121,7 @@ func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	}
 	var period []ref
 	c.Period, period = s.ref("period")
+	// Whether mail arrives only a mail server knows; a missing @ is a slip.
 	if c.Email != "" && !strings.Contains(c.Email, "@") {
 		d.bad(at.field("email"), s.n.get("email").pos, `%s is not a mail address; write "ops@example.com"`, quote(c.Email))
 	}
@@ -173,8 +179,11 @@ func (d *decoder) sink(at *path, f field) Sink {
 		}
 		found++
 		out.Target, out.Options = target, map[string]Secret{}
+		// each asks for the target once more; a name that stands twice would be
+		// shown twice to the operator.
 		s.asked = s.asked[:len(s.asked)-1]
 		s.each(target, func(at *path, f field) {
+			// Numbers and switches cannot be references to secrets.
 			if f.node.kind == kindNumber || f.node.kind == kindBool {
 				out.Options[d.strings.get(f.name)] = Secret{strings.Clone(f.node.text)}
 				return
@@ -184,6 +193,7 @@ func (d *decoder) sink(at *path, f field) Sink {
 	}
 	unknown := s.done()
 	switch {
+	// An unknown field is most likely a misspelt target and reported as such.
 	case s.n == nil || found == 1 || unknown > 0:
 	case found == 0:
 		d.bad(at, f.pos, "writes nowhere; give one of %s", strings.Join(targets, ", "))
@@ -216,6 +226,7 @@ func (d *decoder) user(at *path, f field) User {
 	}
 	s.need("password", `"$argon2id$..." or "file:PATH"`)
 	s.need("role", `"viewer", "operator" or "admin"`)
+	// The text itself is not shown: it may be a password somebody uses.
 	if text := u.Password.Reveal(); text != "" && !strings.HasPrefix(text, "$argon2id$") {
 		d.bad(at.field("password"), s.n.get("password").pos, `not an argon2id hash; write "$argon2id$..." or a reference to it, never the password itself`)
 	}
@@ -239,6 +250,7 @@ func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config)
 		TranslatePassiveHosts:  s.flag("translate_passive_hosts", base.TranslatePassiveHosts),
 		TimeoutState:           base.TimeoutState,
 	}
+	// OK is the zero state, so presence decides and not the value.
 	if v := s.stateField("timeout_state", object.Service); s.has("timeout_state") {
 		set.TimeoutState = v
 	}

@@ -40,6 +40,8 @@ func (s *section) timing(k object.Kind) timing {
 	optional(s, "notes", &t.notes, func() string { return s.prose("notes") })
 	optional(s, "notes_url", &t.notesURL, func() string { return s.prose("notes_url") })
 	optional(s, "action_url", &t.action, func() string { return s.prose("action_url") })
+	// Only thresholds of the same level are compared: across levels the order
+	// may be restored by another one.
 	s.flapOrder("flap_low", "flap_high", t.flapLow, t.flapHigh)
 	return t
 }
@@ -134,9 +136,13 @@ func (t timing) rule(name string, c *check, labels map[string]string) *object.Ru
 		Notes: or(t.notes, ""), NotesURL: or(t.notesURL, ""), ActionURL: or(t.action, ""),
 		NoteInterval: or(t.renotify, 0),
 	}
+	// A passive check brings its freshness with it; it is closer to the check
+	// than any timing and so goes before it.
 	if c.freshness > 0 {
 		r.Freshness = c.freshness
 	}
+	// Nothing can be executed, so nothing may be planned: an interval left here
+	// would have the scheduler wait for a result that never comes.
 	if r.Check.Kind == object.CheckPassive || r.Check.Kind == object.CheckNone {
 		r.Active, r.Interval = false, 0
 	}

@@ -42,6 +42,8 @@ func readSource(path string) *source {
 			continue
 		}
 		own := f.PackageName()
+		// Which of two packages is meant nobody can say, and a file that was left
+		// behind in the folder must not go unnoticed.
 		if first != "" && own != pkg {
 			src.add(Position{File: name, Line: 1}, "", "package %s differs from package %s of %s; one folder is one package", quote(own), quote(pkg), first)
 			continue
@@ -121,6 +123,7 @@ func (src *source) index(at *path, decls []ast.Decl) {
 			continue
 		}
 		here := at.field(name)
+		// The first place is where people look for a name.
 		if _, known := src.labels[here.String()]; !known {
 			src.labels[here.String()] = position(f.Label.Pos())
 		}
@@ -174,6 +177,7 @@ func (src *source) evaluate(inst *build.Instance) {
 // tree copies a value. What has no usable value is reported, if CUE has not
 // done so already, and becomes a bad node.
 func (src *source) tree(at *path, v cue.Value) *node {
+	// A field with alternatives counts as the one that is marked as usual.
 	if d, ok := v.Default(); ok {
 		v = d
 	}
@@ -238,6 +242,7 @@ func (src *source) structure(at *path, v cue.Value, n *node) {
 	for it.Next() {
 		sel := it.Selector()
 		name := sel.String()
+		// Quotes belong to CUE's way of writing a name, not to the name.
 		if sel.IsString() {
 			name = sel.Unquoted()
 		}

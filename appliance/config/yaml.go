@@ -42,6 +42,7 @@ func readYAML(file string, content []byte) *inventoryFile {
 	switch {
 	case len(docs) == 0:
 		r.bad(Position{file, 1, 1}, "the file is empty; write a list or a map of hosts")
+	// Which of two documents counts is a matter of taste among tools.
 	case len(docs) > 1:
 		r.bad(r.at(docs[1]), "a second document follows the first; keep one list or one map of hosts")
 	default:
@@ -104,10 +105,13 @@ func (r *yamlReader) value(n ast.Node, depth int, alias bool) *node {
 		return &node{kind: kindNull, pos: Position{File: r.file}}
 	}
 	out := &node{pos: r.at(n)}
+	// Only repeated values count: a large file is fine, a small one that grows
+	// without bound through anchors is not.
 	if alias {
 		r.repeated++
 	}
 	if depth > maxDepth || r.repeated > maxAliases {
+		// Once is enough: every further value of the same tree would say the same.
 		if len(r.problems) == 0 {
 			r.bad(out.pos, "nested too deeply or repeated too often by anchors; write the hosts out")
 		}
@@ -169,6 +173,8 @@ func (r *yamlReader) fields(out *node, values []*ast.MappingValueNode, depth int
 	for _, mv := range values {
 		pos := r.at(mv.Key)
 		v := r.value(mv.Value, depth+1, alias)
+		// What is merged in comes first and is overridden by every name of the map
+		// itself, wherever the merge stands.
 		if mv.Key.IsMergeKey() {
 			out.fields = mergeFields(out.fields, v)
 			continue

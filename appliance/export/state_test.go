@@ -10,22 +10,42 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // numbered encodes how often it was called.
-func numbered(fail *bool) func(io.Writer) error {
+func numbered(fail *atomic.Bool) func(io.Writer) error {
 	n := 0
 	return func(w io.Writer) error {
 		n++
 		_, _ = fmt.Fprintf(w, `{"n":%d}`, n)
-		if *fail {
+		if fail.Load() {
 			return errors.New("no memory")
 		}
 		return nil
 	}
+}
+
+// lockedBuffer takes the log of one goroutine while another reads it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 func content(t *testing.T, path string) string {
@@ -39,7 +59,8 @@ func content(t *testing.T, path string) string {
 
 func TestTheStateIsWrittenAtTheStartOnTheTimerAndAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir, fail := t.TempDir(), false
+		var fail atomic.Bool
+		dir := t.TempDir()
 		path := filepath.Join(dir, "state.json")
 		s := NewState(StateOptions{Path: path, Every: time.Minute, Encode: numbered(&fail), Logger: quiet()})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -68,15 +89,16 @@ func TestTheStateIsWrittenAtTheStartOnTheTimerAndAtTheEnd(t *testing.T) {
 
 func TestAFailedWriteKeepsTheOldStateAndIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir, fail := t.TempDir(), false
+		var fail atomic.Bool
+		dir := t.TempDir()
 		path := filepath.Join(dir, "state.json")
-		var logged bytes.Buffer
+		var logged lockedBuffer
 		s := NewState(StateOptions{Path: path, Encode: numbered(&fail), Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx, func() {}) }()
 		synctest.Wait()
-		fail = true
+		fail.Store(true)
 		time.Sleep(3 * DefaultStateEvery)
 		synctest.Wait()
 		if got := content(t, path); got != `{"n":1}` {
@@ -85,13 +107,13 @@ func TestAFailedWriteKeepsTheOldStateAndIsReportedOnce(t *testing.T) {
 		if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
 			t.Fatalf("%d errors logged, want 1:\n%s", n, logged.String())
 		}
-		fail = false
+		fail.Store(false)
 		time.Sleep(DefaultStateEvery)
 		synctest.Wait()
 		if !strings.Contains(logged.String(), "written again") {
 			t.Fatalf("no line about the end of the trouble:\n%s", logged.String())
 		}
-		fail = true
+		fail.Store(true)
 		cancel()
 		if err := <-done; err == nil {
 			t.Fatal("a failure of the last write is not returned")
@@ -103,7 +125,7 @@ func TestAFailedWriteKeepsTheOldStateAndIsReportedOnce(t *testing.T) {
 }
 
 func TestAWrongPathFailsTheStart(t *testing.T) {
-	fail := false
+	var fail atomic.Bool
 	path := filepath.Join(t.TempDir(), "none", "state.json")
 	err := NewState(StateOptions{Path: path, Encode: numbered(&fail), Logger: quiet()}).Run(t.Context(), func() {})
 	if err == nil || !strings.HasPrefix(err.Error(), "write the file of -snapshot-out: open ") {
@@ -113,13 +135,13 @@ func TestAWrongPathFailsTheStart(t *testing.T) {
 
 func TestTheFileOfAnEarlierRunStaysUntilTheStateIsUsable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fail, usable := false, false
+		var fail, usable atomic.Bool
 		path := filepath.Join(t.TempDir(), "state.json")
 		if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		run := func() (stop func() error) {
-			s := NewState(StateOptions{Path: path, Encode: numbered(&fail), Logger: quiet(), Usable: func() bool { return usable }})
+			s := NewState(StateOptions{Path: path, Encode: numbered(&fail), Logger: quiet(), Usable: usable.Load})
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() { done <- s.Run(ctx, func() {}) }()
@@ -131,7 +153,7 @@ func TestTheFileOfAnEarlierRunStaysUntilTheStateIsUsable(t *testing.T) {
 			t.Fatalf("stopped before it was usable: %v, %s", err, content(t, path))
 		}
 		stop := run()
-		usable = true
+		usable.Store(true)
 		time.Sleep(2 * firstLook)
 		synctest.Wait()
 		if got := content(t, path); got != `{"n":1}` {

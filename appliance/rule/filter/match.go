@@ -23,6 +23,7 @@ func needsProblem(n node) bool {
 	switch n := n.(type) {
 	case flag:
 		return n.problem
+	// One part that needs a problem is enough: the others only narrow it down.
 	case allOf:
 		for _, part := range n {
 			if needsProblem(part) {
@@ -30,6 +31,8 @@ func needsProblem(n node) bool {
 			}
 		}
 		return false
+	// Every way to match must need one. A negation never does, whatever is in
+	// it, because the opposite of a problem is most objects.
 	case anyOf:
 		for _, part := range n {
 			if !needsProblem(part) {
@@ -114,6 +117,8 @@ func containsFold(s, lower string) bool {
 		return true
 	}
 	for i := 0; i < len(s); i++ {
+		// Beyond ASCII the lower case of a letter may have another length, so the
+		// bytes cannot be compared in place.
 		if s[i] >= utf8.RuneSelf {
 			return strings.Contains(strings.ToLower(s), lower)
 		}

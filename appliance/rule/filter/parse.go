@@ -46,6 +46,8 @@ func Parse(text string) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
+	// or stops at whatever cannot continue a condition, and at this depth only a
+	// closing parenthesis is left.
 	if t := p.peek(); t.kind != end {
 		return nil, fail(t.col, "%q has no opening parenthesis; remove it", t.text)
 	}
@@ -107,6 +109,8 @@ func (p *parser) and(depth int) (node, error) {
 	}
 	parts := []node{left}
 	for {
+		// Two conditions side by side are joined by "and", written or not. After a
+		// written one the condition must come, and term says so if it does not.
 		explicit := p.keyword("and")
 		t := p.peek()
 		last := t.kind == end || t.kind == shut || p.isOr()
@@ -131,6 +135,8 @@ func (p *parser) isOr() bool {
 }
 
 func (p *parser) term(depth int) (node, error) {
+	// The depth bounds the recursion here and, since the tree is no deeper than
+	// its text, in Match: a filter comes from a URL that anybody can write.
 	if depth > MaxDepth {
 		return nil, fail(p.peek().col, "nested deeper than %d levels; write a flatter filter", MaxDepth)
 	}
@@ -161,6 +167,7 @@ func (p *parser) term(depth int) (node, error) {
 		if strings.EqualFold(t.text, "and") {
 			return nil, fail(t.col, `"and" needs a condition on its left`)
 		}
+		// A flag is a word like any other; in quotes it is a text to search for.
 		if f, ok := flags[strings.ToLower(t.text)]; ok {
 			return f, nil
 		}
@@ -185,6 +192,7 @@ func (p *parser) comparison(field token) (node, error) {
 	}
 	name := strings.ToLower(field.text)
 	n := compare{value: value.text, contains: strings.HasSuffix(op.text, "~")}
+	// Field names are the same in any case, the names of labels are not.
 	if label, ok := strings.CutPrefix(name, "label."); ok && label != "" {
 		n.get = labelOf(field.text[len("label."):])
 	} else if get, ok := fields[name]; ok {
@@ -192,6 +200,7 @@ func (p *parser) comparison(field token) (node, error) {
 	} else {
 		return nil, fail(field.col, "no field is called %q; write one of %s", field.text, strings.Join(Fields(), ", "))
 	}
+	// A misspelt state would match nothing, which looks like good news.
 	if name == "state" && !n.contains && !validState(value.text) {
 		return nil, fail(value.col, "%q is no state; write one of %s", value.text, strings.Join(stateNames, ", "))
 	}
