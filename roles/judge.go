@@ -39,6 +39,7 @@ func (p *parser) defaults() Settings {
 	var s Settings
 	for _, f := range p.flags {
 		switch f.Name {
+		// Their defaults are texts for help: the role or the machine decides.
 		case "target", "data", "engine-id", "sink-id", "notifier-id":
 			continue
 		}
@@ -61,6 +62,8 @@ func (p *parser) judge(f Flag, s *Settings) {
 		}
 		return
 	}
+	// A refused flag is not read any further. Whether its value is right is of no
+	// use to know, and it may name a file that this role has no right to.
 	if reason, refused := f.Refused[s.Role.Name]; refused {
 		p.problem("role %s refuses %s: %s", s.Role.Name, g.origin(), reason)
 		return
@@ -102,6 +105,7 @@ func (p *parser) crossCheck(s *Settings) {
 	}
 	_, cert := p.given["nats-tls-cert"]
 	_, key := p.given["nats-tls-key"]
+	// Half a pair would start a server without the encryption that was asked for.
 	if cert != key {
 		p.problem("-nats-tls-cert and -nats-tls-key belong together: give both or none")
 	}
@@ -117,6 +121,7 @@ func (p *parser) readSecret(file Flag, g given, s *Settings) {
 		p.problem("-%s and -%s name the same secret: give only one", file.FileOf, file.Name)
 		return
 	}
+	// judge has reported both already.
 	if _, refused := file.Refused[s.Role.Name]; refused || g.value == "" {
 		return
 	}

@@ -50,6 +50,8 @@ func Parse(args []string, env Environment) (Settings, error) {
 	p := &parser{env: env, flags: Flags(), given: map[string]given{}}
 	p.readArgs(args)
 	s := p.defaults()
+	// Whoever asks for help may have a broken environment; only the words of the
+	// command line itself come first.
 	if len(p.problems) == 0 && p.asksOnly(&s) {
 		return s, nil
 	}
@@ -100,6 +102,8 @@ func (p *parser) readArgs(args []string) {
 		switch {
 		case !known:
 			p.problem("there is no flag -%s%s", name, p.suggest(name))
+			// The next word is most likely the value of the misspelt flag; reported as
+			// an argument it would hide the real mistake.
 			if !attached && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 				args = args[1:]
 			}
@@ -147,9 +151,11 @@ func (p *parser) readEnvironment() {
 		if f.Env() == "" {
 			continue
 		}
+		// The command line wins: it is what the operator typed last.
 		if _, ok := p.given[f.Name]; ok {
 			continue
 		}
+		// An empty variable counts as given, so that a typo in a unit file shows.
 		if v, ok := p.env.Lookup(f.Env()); ok && !p.otherFormGiven(f) {
 			p.given[f.Name] = given{f, v, f.Env()}
 		}

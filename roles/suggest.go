@@ -10,6 +10,8 @@ import (
 func didYouMean(got string, candidates []string) string {
 	best, distance := "", len(got)/3+1
 	for _, c := range candidates {
+		// A cut-off word is meant more often than a misspelt one; one or two letters
+		// begin too many words.
 		if len(got) > 2 && len(c) > 2 && (strings.HasPrefix(got, c) || strings.HasPrefix(c, got)) {
 			return fmt.Sprintf("; did you mean %s?", c)
 		}
@@ -39,6 +41,7 @@ func edits(a, b string) int {
 				cost = 0
 			}
 			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			// Two swapped letters are one slip of the fingers.
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
 				next[j] = min(next[j], before[j-2]+1)
 			}

@@ -42,6 +42,7 @@ func duration(into *time.Duration) func(string) error {
 		if err != nil {
 			return fmt.Errorf("not a duration; write 10s or 1m")
 		}
+		// Zero often means "never" elsewhere; here no duration may be left out.
 		if d <= 0 {
 			return fmt.Errorf("not above zero; write 10s or 1m")
 		}
@@ -92,6 +93,8 @@ func server(into *string, words ...string) func(string) error {
 		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" {
 			return fmt.Errorf("none of %s%s", forms, didYouMean(v, words))
 		}
+		// url.Parse takes nats://:4222, which would connect to this machine and look
+		// like a server without data.
 		if u.Hostname() == "" {
 			return fmt.Errorf("a URL without a host; write %s://host:port", u.Scheme)
 		}
@@ -160,6 +163,8 @@ func list(into *[]string, check func(string) error) func(string) error {
 			if err := check(word); err != nil {
 				return fmt.Errorf("not a list: the entry %q is %w", word, err)
 			}
+			// A word that stands twice is a slip in a long list, and for a zone it would
+			// have a worker pull the same queue twice.
 			if slices.Contains(words, word) {
 				return fmt.Errorf("not a list of different things: %q stands twice", word)
 			}
