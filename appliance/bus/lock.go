@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // lockData makes the data folder and takes it for this process alone. The lock
@@ -21,9 +22,12 @@ func lockData(folder string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open data folder %s: %w; choose a folder this user may write with -data", folder, err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = flock(f)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		holder := readHolder(f)
+		holder := ""
+		if pid := readHolder(f); pid != 0 {
+			holder = fmt.Sprintf(" (process %d)", pid)
+		}
 		f.Close()
 		return nil, fmt.Errorf("data folder %s is in use by another process%s; stop that one or choose another folder with -data", folder, holder)
 	}
@@ -47,12 +51,31 @@ func writeHolder(f *os.File) error {
 	return err
 }
 
-func readHolder(f *os.File) string {
+// readHolder returns the process id in the lock file, 0 if there is none.
+func readHolder(f *os.File) int {
 	buf := make([]byte, 32)
 	n, _ := f.ReadAt(buf, 0)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(buf[:n])))
-	if err != nil {
-		return ""
+	if err != nil || pid <= 0 {
+		return 0
 	}
-	return fmt.Sprintf(" (process %d)", pid)
+	return pid
+}
+
+// lockPatience is how long the lock of a process that is gone is waited for.
+const lockPatience = 3 * time.Second
+
+// flock takes the lock. A process that was killed while it started a plugin
+// leaves the lock with that child until the child executes its program, so a
+// restart right after the kill waits a moment; a living holder is told at once.
+func flock(f *os.File) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) > lockPatience {
+			return err
+		}
+		if pid := readHolder(f); pid == 0 || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			return err
+		}
+	}
 }
