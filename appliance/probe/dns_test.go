@@ -35,6 +35,8 @@ func nameServer(t *testing.T, records ...string) string {
 			m.Rcode = dns.RcodeRefused
 		case strings.HasPrefix(name, "failing."):
 			m.Rcode = dns.RcodeServerFailure
+		case strings.HasPrefix(name, "odd."):
+			m.Rcode = dns.RcodeNotImplemented
 		case strings.HasPrefix(name, "long.") && w.LocalAddr().Network() == "udp":
 			m.Truncated = true
 		case strings.HasPrefix(name, "spoofed.") && w.LocalAddr().Network() == "udp":
@@ -46,7 +48,8 @@ func nameServer(t *testing.T, records ...string) string {
 		for _, rr := range zone {
 			if rr.Header().Name == name {
 				known = true
-				if rr.Header().Rrtype == q.Question[0].Qtype && !m.Truncated {
+				alias := rr.Header().Rrtype == dns.TypeCNAME && strings.HasPrefix(name, "via.")
+				if (alias || rr.Header().Rrtype == q.Question[0].Qtype) && !m.Truncated {
 					m.Answer = append(m.Answer, rr)
 				}
 			}
@@ -56,14 +59,7 @@ func nameServer(t *testing.T, records ...string) string {
 		}
 		_ = w.WriteMsg(m)
 	})
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp, tcp := samePort(t)
 	for _, s := range []*dns.Server{{PacketConn: udp, Handler: handler}, {Listener: tcp, Handler: handler}} {
 		started := make(chan struct{})
 		s.NotifyStartedFunc = func() { close(started) }
@@ -74,12 +70,32 @@ func nameServer(t *testing.T, records ...string) string {
 	return udp.LocalAddr().String()
 }
 
+// samePort listens on one port for UDP and TCP; another program may have taken
+// the one or the other.
+func samePort(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 50 {
+		udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tcp, err := net.Listen("tcp", udp.LocalAddr().String())
+		if err == nil {
+			return udp, tcp
+		}
+		_ = udp.Close()
+	}
+	t.Fatal("no port is free for both UDP and TCP")
+	return nil, nil
+}
+
 func TestDNS(t *testing.T) {
 	server := nameServer(t,
 		"www.example.com. 60 IN A 192.0.2.1", "www.example.com. 60 IN A 192.0.2.2", "www.example.com. 60 IN AAAA 2001:db8::1",
 		"example.com. 60 IN MX 10 mail.example.com.", `example.com. 60 IN TXT "v=spf1 " "-all"`,
 		"alias.example.com. 60 IN CNAME www.example.com.", "1.2.0.192.in-addr.arpa. 60 IN PTR www.example.com.",
 		"long.example.com. 60 IN A 192.0.2.9", "spoofed.example.com. 60 IN A 192.0.2.8",
+		"via.example.com. 60 IN A 192.0.2.7", "via.example.com. 60 IN CNAME other.example.com.",
 	)
 	r := open(t, Options{})
 	for _, c := range []struct {
@@ -105,6 +121,9 @@ func TestDNS(t *testing.T) {
 		{"a server that fails", object.DNSCheck{Name: "failing.example.com"}, object.Critical, []string{"failed to find out"}},
 		{"too slow", object.DNSCheck{Name: "www.example.com", Warn: "0:0"}, object.Warning, nil},
 		{"a type that is none", object.DNSCheck{Name: "www.example.com", Type: "X"}, object.Unknown, []string{"write A, AAAA"}},
+		{"a server that answers something else", object.DNSCheck{Name: "odd.example.com"}, object.Critical, []string{"the server answers NOTIMP"}},
+		{"an alias on the way to an address", object.DNSCheck{Name: "via.example.com", Expect: []string{"192.0.2.7"}}, object.OK, []string{"is 192.0.2.7,"}},
+		{"a threshold that is none", object.DNSCheck{Name: "www.example.com", Warn: "x"}, object.Unknown, []string{"threshold of dns"}},
 		{"no name", object.DNSCheck{}, object.Unknown, []string{"is no name to ask for"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,4 +153,22 @@ func TestDNSAsksTheSystemsServer(t *testing.T) {
 	}
 	r = open(t, Options{Resolver: filepath.Join(t.TempDir(), "none")})
 	expect(t, do(t, r, object.Check{Kind: object.CheckDNS, DNS: &object.DNSCheck{Name: "example.com"}}), object.Unknown, "name a server in the check")
+}
+
+func TestASystemWithoutNameServers(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "resolv.conf")
+	if err := os.WriteFile(conf, []byte("search example.com\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, Options{Resolver: conf})
+	expect(t, do(t, r, object.Check{Kind: object.CheckDNS, DNS: &object.DNSCheck{Name: "example.com"}}),
+		object.Unknown, conf+" names no name server; name one in the check")
+}
+
+func TestANameServerThatIsNotThere(t *testing.T) {
+	r := open(t, Options{})
+	check := object.DNSCheck{Name: "example.com", Server: closedPort(t)}
+	expect(t, do(t, r, object.Check{Kind: object.CheckDNS, DNS: &check}), object.Critical, "A example.com at "+check.Server, "connection refused")
+	check.Server = "a:b:c]"
+	expect(t, do(t, r, object.Check{Kind: object.CheckDNS, DNS: &check}), object.Critical)
 }

@@ -1,11 +1,20 @@
 package probe
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/net/icmp"
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -91,6 +100,120 @@ func TestPingSessionsAreJudged(t *testing.T) {
 			t.Errorf("%s: got %+v", c.name, a)
 		}
 	}
+}
+
+// Every session hears what is meant for others: their answers must not count.
+func TestManyPingsAtOnceKeepTheirAnswersApart(t *testing.T) {
+	if !mayPing(t) {
+		expect(t, do(t, open(t, Options{}), ping(object.ICMPCheck{})), object.Unknown, "CAP_NET_RAW")
+		return
+	}
+	r := open(t, Options{})
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			address, state, timeout := "127.0.0."+strconv.Itoa(i+1), object.OK, 20*time.Second
+			if i%4 == 0 { // 127.0.0.1 answers for this one, which must not count
+				address, state, timeout = "0.0.0.0", object.Critical, time.Second
+			}
+			got := r.Do(t.Context(), Request{Object: testSvc, Check: ping(object.ICMPCheck{Address: address, Count: 2}), Timeout: timeout})
+			expect(t, got, state, address)
+		})
+	}
+	wg.Wait()
+}
+
+func TestOnlyTheAnswerToOurOwnRequestMatches(t *testing.T) {
+	v4, v6 := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
+	token := [8]byte{1, 2, 3, 4, 5, 6, 7, 8}
+	udp := func(a netip.Addr) net.Addr { return &net.UDPAddr{IP: a.AsSlice()} }
+	ip := func(a netip.Addr) net.Addr { return &net.IPAddr{IP: a.AsSlice()} }
+	echo := func(kind icmp.Type, id int, data []byte) []byte {
+		b, err := (&icmp.Message{Type: kind, Body: &icmp.Echo{ID: id, Seq: 3, Data: data}}).Marshal(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	reply, reply6 := icmp.Type(ipv4.ICMPTypeEchoReply), icmp.Type(ipv6.ICMPTypeEchoReply)
+	for _, c := range []struct {
+		name   string
+		to     netip.Addr
+		raw    bool
+		packet []byte
+		from   net.Addr
+		want   bool
+	}{
+		{"the answer", v4, false, echo(reply, 7, token[:]), udp(v4), true},
+		{"the answer on a raw socket", v4, true, echo(reply, 7, token[:]), ip(v4), true},
+		{"the answer of version 6", v6, false, echo(reply6, 7, token[:]), udp(v6), true},
+		{"the kernel sets the id of datagram sockets", v4, false, echo(reply, 8, token[:]), udp(v4), true},
+		{"the id of another process", v4, true, echo(reply, 8, token[:]), ip(v4), false},
+		{"the token of another session", v4, false, echo(reply, 7, []byte("12345678")), udp(v4), false},
+		{"no token", v4, false, echo(reply, 7, nil), udp(v4), false},
+		{"an answer from elsewhere", v4, false, echo(reply, 7, token[:]), udp(netip.MustParseAddr("192.0.2.2")), false},
+		{"our own request, heard on loopback", v4, true, echo(ipv4.ICMPTypeEcho, 7, token[:]), ip(v4), false},
+		{"an answer of the other version", v4, false, echo(reply6, 7, token[:]), udp(v4), false},
+		{"no packet of ICMP", v4, false, []byte{1}, udp(v4), false},
+		{"an address of no kind", v4, false, echo(reply, 7, token[:]), &net.UnixAddr{}, false},
+	} {
+		s := session{to: c.to, raw: c.raw, id: 7, token: token}
+		if seq, ok := s.match(c.packet, c.from); ok != c.want || ok && seq != 3 {
+			t.Errorf("%s: got %d, %v", c.name, seq, ok)
+		}
+	}
+}
+
+func FuzzMatch(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 7, 0, 3, 1, 2, 3, 4, 5, 6, 7, 8}, true)
+	f.Add([]byte{129, 0, 0, 0, 0, 7}, false)
+	f.Fuzz(func(t *testing.T, packet []byte, raw bool) {
+		for _, to := range []string{"192.0.2.1", "2001:db8::1"} {
+			a := netip.MustParseAddr(to)
+			s := session{to: a, raw: raw, id: 7, token: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}}
+			if _, ok := s.match(packet, &net.IPAddr{IP: a.AsSlice()}); ok && !strings.Contains(string(packet), string(s.token[:])) {
+				t.Errorf("%x counts as an answer", packet)
+			}
+		}
+	})
+}
+
+func TestPingAddresses(t *testing.T) {
+	to := netip.MustParseAddr("fe80::1%eth0")
+	datagram, raw := session{to: to}, session{to: to, raw: true}
+	if got, ok := datagram.address().(*net.UDPAddr); !ok || got.Zone != "eth0" {
+		t.Errorf("datagram: got %#v", datagram.address())
+	}
+	if got, ok := raw.address().(*net.IPAddr); !ok || got.Zone != "eth0" {
+		t.Errorf("raw: got %#v", raw.address())
+	}
+}
+
+func TestPingOverVersion6(t *testing.T) {
+	if !mayPing(t) {
+		return // told by TestICMP
+	}
+	r := open(t, Options{})
+	got := do(t, r, ping(object.ICMPCheck{Address: "::1", Count: 1}))
+	if _, err := net.ListenPacket("udp6", "[::1]:0"); err != nil {
+		expect(t, got, object.Critical, "ping ::1")
+		return
+	}
+	expect(t, got, object.OK, "::1 answers in")
+}
+
+func TestAStoppedPingSaysSo(t *testing.T) {
+	if !mayPing(t) {
+		return // told by TestICMP
+	}
+	r := open(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := r.Do(ctx, Request{Object: testSvc, Check: ping(object.ICMPCheck{}), Timeout: 10 * time.Second})
+	if got.State != object.Unknown || !strings.Contains(got.Output, "stop") {
+		t.Errorf("got %+v", got)
+	}
+	expect(t, do(t, r, ping(object.ICMPCheck{WarnRTT: "slow"})), object.Unknown, "threshold of the round trip")
 }
 
 func TestLimitsOfThisMachineAreNotTheTargets(t *testing.T) {
