@@ -61,10 +61,12 @@ func (s *section) done() (unknown int) {
 			continue
 		}
 		unknown++
+		// A column of a table is one mistake, however many rows it has.
 		if s.d.unknown[f.pos] {
 			continue
 		}
 		s.d.unknown[f.pos] = true
+		// What was asked for is what is known, so no second list has to be kept.
 		hint := didYouMean(f.name, slices.Values(s.asked))
 		if hint == "" {
 			hint = "; known are " + strings.Join(s.asked, ", ")
@@ -170,6 +172,7 @@ func (d *decoder) whole(at *path, n *node, low, high int) (int, bool) {
 		d.bad(at, n.pos, "%s is not a whole number; write one from %d to %d without quotes", n.show(), low, high)
 		return 0, false
 	}
+	// A wrong kind and a wrong size need different advice.
 	if v < low || v > high {
 		d.bad(at, n.pos, "%d is out of range; write a number from %d to %d", v, low, high)
 		return 0, false
@@ -234,6 +237,7 @@ func (s *section) list(name string, each func(at *path, n *node)) bool {
 	}
 	at := s.at.field(name)
 	if n.kind != kindList {
+		// One text where a list belongs most often means a list of that one.
 		example := "[...]"
 		if n.kind == kindText {
 			example = "[" + quote(n.text) + "]"
@@ -242,6 +246,7 @@ func (s *section) list(name string, each func(at *path, n *node)) bool {
 		return false
 	}
 	for i, item := range n.items {
+		// A bad node was reported when the tree was made.
 		if item.kind != kindBad {
 			each(at.at(i), item)
 		}
@@ -303,6 +308,8 @@ func (s *section) table(name string, scalars bool) map[string]string {
 	var out map[string]string
 	s.each(name, func(at *path, f field) {
 		v, ok := f.node.text, true
+		// A label true or 5 would be compared as a text with what another file wrote
+		// in quotes; variables only become texts, so there it does no harm.
 		if !scalars || f.node.kind != kindNumber && f.node.kind != kindBool {
 			v, ok = s.d.text(at, f.node)
 		}
@@ -343,6 +350,7 @@ func badName(name string) string {
 		switch {
 		case r == '!':
 			return fmt.Sprintf(`the name %s contains "!", which separates host and service; write another character`, quote(name))
+		// Control characters of Latin-1 are control characters of terminals as well.
 		case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
 			return fmt.Sprintf("the name %s contains a control character; leave it out", quote(name))
 		case r == '\uFFFD':

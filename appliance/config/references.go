@@ -14,6 +14,7 @@ const maxHints = 200
 func (l *loader) references() {
 	for _, h := range l.hosts {
 		for _, p := range h.parents {
+			// A circle of one reads better as what it is.
 			if p.name == h.name {
 				l.bad(p.at, p.pos, "the host is its own parent; remove it")
 				continue
@@ -51,6 +52,7 @@ func (l *loader) references() {
 // unknown reports a name that is not declared.
 func (l *loader) unknown(r ref, what string, candidates func(func(string) bool)) {
 	hint := ""
+	// The hints cost the product of both lists; the problems themselves do not.
 	if l.hints < maxHints {
 		l.hints++
 		hint = didYouMean(r.name, candidates)

@@ -15,6 +15,7 @@ func dirty(name string) bool {
 // clean takes control characters and those of illegal out of a value.
 func clean(value, illegal string) string {
 	return strings.Map(func(r rune) rune {
+		// Control characters go in any case: a line feed would end a command.
 		if r < 32 || r == 127 || strings.ContainsRune(illegal, r) {
 			return -1
 		}

@@ -71,6 +71,7 @@ func scan(text string, plain, macro func(string)) {
 		}
 		name, after, closed := strings.Cut(rest, "$")
 		switch {
+		// Old versions of Nagios appended a dollar here; the text comes back as it is.
 		case !closed:
 			plain(text[len(before):])
 			return
@@ -93,6 +94,7 @@ func known(name string) bool {
 // value returns the value of a macro, false if the name is no macro's.
 func (e *expander) value(name string) (string, bool) {
 	if n, ok := numbered(name, "ARG", maxArgs); ok {
+		// An argument that was not given is empty, unlike a name that is no macro.
 		if n > len(e.src.Args) {
 			return "", true
 		}
@@ -106,6 +108,7 @@ func (e *expander) value(name string) (string, bool) {
 	}
 	name, arg, onDemand := strings.Cut(name, ":")
 	q := query{name: name, onDemand: onDemand}
+	// Descriptions and delimiters may hold colons, so only the first one cuts.
 	q.first, q.second, q.two = strings.Cut(arg, ":")
 	value, ok := e.lookup(q)
 	if !ok {
@@ -165,6 +168,8 @@ func (e *expander) lookup(q query) (string, bool) {
 // for, of one that is named, or of all of a group.
 func (e *expander) objects(kind object.Kind, q query, get getter) string {
 	if q.onDemand {
+		// A service's name and a group with its delimiter look the same; the service
+		// goes first, because it is what the form was made for.
 		if kind == object.Host && q.two || kind == object.Service && q.first != "" && e.src.find(object.ServiceID(q.first, q.second)) == nil {
 			if g := e.src.group(kind, q.first); g != nil && q.two {
 				return e.joined(g, q.second, get)
@@ -237,6 +242,8 @@ func nested(e *expander, text string, url bool) string {
 	if e.depth > 0 || strings.IndexByte(text, '$') < 0 {
 		return text
 	}
+	// Nothing is cleaned within: notes are the operator's, and a URL encodes all
+	// that could do harm.
 	inner := expander{src: e.src, depth: e.depth + 1, opts: Options{url: url}, nest: nested}
 	return inner.expand(text)
 }

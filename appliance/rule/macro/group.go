@@ -70,6 +70,8 @@ func (e *expander) groups(f groupField, q query) string {
 		name = o.Groups[0]
 	}
 	g := e.src.group(f.kind, name)
+	// A group that nobody defined is empty; one that the object is in exists at
+	// least by its name.
 	if g == nil && q.onDemand {
 		return ""
 	}

@@ -19,6 +19,7 @@ func ParseMain(src Source) (Main, Problems) {
 			return m, problems
 		}
 		text = strings.TrimSpace(text)
+		// A leading x is a relic of external data in old main files.
 		if text == "" || text[0] == '#' || text[0] == ';' || text[0] == 'x' {
 			continue
 		}
@@ -90,6 +91,8 @@ func ParseResource(src Source) (Users, Problems) {
 		number, value, ok := strings.Cut(rest, "=")
 		digits, closed := strings.CutSuffix(strings.TrimSpace(number), "$")
 		n := int(integer(digits))
+		// Nagios ignores such a line; a password that is silently missing is worse
+		// than a start that fails.
 		if !ok || !closed || n < 1 || n > 256 || strings.Trim(digits, "0123456789") != "" {
 			problems.Add(Pos{src.Path, line}, "%q is no user macro; write $USER1$=value, numbers 1 to 256", clip(text))
 			continue

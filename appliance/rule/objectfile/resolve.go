@@ -92,6 +92,8 @@ func (r *resolver) enter(b *Block) *entry {
 			e.use = &d
 		case "name":
 			e.name = d.Value
+		// Nagios reads a number: everything that does not start with one above 0
+		// keeps a block from being an object.
 		case "register":
 			e.hidden = integer(d.Value) <= 0
 		default:
@@ -128,6 +130,7 @@ func (t *table) canonical(name string) (string, bool) {
 // set adds a directive; the last of a name is the one that counts. The days of
 // a time period are told apart by the whole day, and repeat.
 func (e *entry) set(d Directive) {
+	// Lists are short, so a search costs less than a map for each block would.
 	if !e.repeats(d.Name) {
 		for i := range e.own {
 			if e.own[i].Name == d.Name {
@@ -173,17 +176,22 @@ func (r *resolver) inherit(e *entry, name string) {
 	// A template that is being resolved uses itself. Nagios lets that pass, so
 	// what it has by now is what there is to inherit.
 	r.resolve(from)
+	// A template that uses itself has nothing to give.
 	if from == e {
 		return
 	}
+	// Only what was there before counts as the child's: a template may repeat a
+	// day, and its first one must not hide its second.
 	own := len(e.own)
 	for _, d := range from.own {
 		i := e.find(d, own)
 		switch {
 		case i < 0:
 			e.own = append(e.own, d)
+		// The plus stays as long as the templates go on with one.
 		case e.table.additive[d.Name] && strings.HasPrefix(e.own[i].Value, "+"):
 			e.own[i].Value = join(e.own[i].Value, d.Value)
+		// The one case in which a template wins.
 		case e.block.Type == "service" && d.Name == "check_command" && strings.HasPrefix(d.Value, "!"):
 			e.own[i] = d
 		}
@@ -240,6 +248,8 @@ func (r *resolver) object(e *entry) *Object {
 		return o
 	}
 	o.Name = o.Text(e.table.key, "")
+	// With a template's name it is a template whose register 0 was forgotten,
+	// which Nagios lets pass for hosts.
 	if o.Name == "" && e.name == "" {
 		r.problems.Add(o.Pos, "this %s has no name; give it a %s", o.Type, e.table.key)
 	}

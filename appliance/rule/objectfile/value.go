@@ -73,6 +73,7 @@ func (o *Object) Bool(name string, def bool) bool {
 func (o *Object) Vars() map[string]string {
 	var vars map[string]string
 	for _, d := range o.Directives {
+		// No directive has an empty name: a line without a word is no line.
 		if d.Name[0] != '_' {
 			continue
 		}
@@ -96,6 +97,7 @@ func (o *Object) Options(name, allowed, def string, problems *Problems) string {
 	for _, word := range strings.FieldsFunc(d.Value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		letter := optionLetter(word)
 		switch {
+		// n takes back what stands before it and allows what follows, as in Nagios.
 		case letter == "n":
 			set = [256]bool{}
 		case letter == "a":
@@ -165,6 +167,8 @@ func number(s string) float64 {
 	end, dot := 0, false
 	for ; end < len(s); end++ {
 		c := s[end]
+		// A sign belongs to the number only in front, a dot only once; everything
+		// behind is ignored, so that "5m" is 5.
 		sign := end == 0 && (c == '-' || c == '+')
 		if c == '.' && !dot {
 			dot = true

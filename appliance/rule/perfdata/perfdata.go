@@ -79,6 +79,8 @@ func cutLabel(s string) (label, rest string, ok bool) {
 		switch c := s[i]; {
 		case c == '=':
 			return s[:i], s[i+1:], i > 0
+		// A quote within a bare label is a label whose quotes went wrong: what it
+		// was meant to span nobody can tell.
 		case c == '\'' || blank(c):
 			return "", "", false
 		}
@@ -97,6 +99,8 @@ func cutQuoted(s string) (label, rest string, ok bool) {
 			i++
 			continue
 		}
+		// Behind the closing quote the value must start; a blank there would join
+		// two metrics into one.
 		if i == 0 || i+1 == len(s) || s[i+1] != '=' {
 			return "", "", false
 		}
@@ -127,6 +131,8 @@ func (m *Metric) read(s string) bool {
 			m.Min, ok = readNumber(text)
 		case 3:
 			m.Max, ok = readNumber(text)
+		// Empty fields behind the maximum are a common slip and harmless; one that
+		// says something has a meaning that is not known here.
 		default:
 			ok = false
 		}

@@ -20,12 +20,15 @@ func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, obj
 	}
 	settings, problems := Settings(main)
 	b.problems = problems
+	// Without a usable unit every interval would be a problem of its own.
 	if d := main.Find("interval_length"); d != nil && b.unit <= 0 {
 		b.problems.Add(d.Pos, "interval_length %q is no number of seconds; write for example 60", d.Value)
 		b.unit = 60
 	}
 	b.index(objects)
 	for _, o := range objects {
+		// Templates are resolved, so the order of files means nothing any more; what
+		// refers to hosts comes in a later pass.
 		if o.Type == "host" {
 			b.host(o)
 		}
@@ -105,6 +108,7 @@ func (b *builder) link(objects []*objectfile.Object) {
 		o := b.source[h.Name]
 		for _, name := range o.Names("parents") {
 			p := b.hosts[name]
+			// A host that waited for itself could never be told from an unreachable one.
 			if p == nil || p == h {
 				b.problems.Add(o.At("parents"), "%q is not a valid parent of host %q; name another host that is defined", name, h.Name)
 				continue
@@ -167,6 +171,7 @@ func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration 
 	if kind == object.Host {
 		def = b.main.Number("host_check_timeout", 30)
 	}
+	// The object's own timeout is Naemon's; Nagios has only that of the kind.
 	if n := o.Number("check_timeout", def); n > 0 {
 		return seconds(n)
 	}
@@ -177,6 +182,8 @@ func (b *builder) timeout(kind object.Kind, o *objectfile.Object) time.Duration 
 // attempts reads max_check_attempts, which has no default.
 func (b *builder) attempts(o *objectfile.Object) int {
 	n := o.Number("max_check_attempts", 0)
+	// Nagios refuses an object without attempts too: a default would decide when
+	// people are woken.
 	if n < 1 || n > math.MaxInt32 {
 		b.problems.Add(o.At("max_check_attempts"), "%s %q needs max_check_attempts, a positive integer such as 3", o.Type, o.Name)
 		return 1
@@ -209,6 +216,8 @@ func (b *builder) flapIgnore(kind object.Kind, o *objectfile.Object) object.Stat
 	if kind == object.Host {
 		all = "odu"
 	}
+	// Listed is what counts, kept is what does not: a rule without the directive
+	// then has the zero value.
 	var ignored object.StateMask = 1<<len(all) - 1
 	listed := o.Options("flap_detection_options", all, all, &b.problems)
 	for i := range len(listed) {
@@ -226,12 +235,14 @@ func (b *builder) freshness(kind object.Kind, o *objectfile.Object, r *object.Ru
 	if kind == object.Host {
 		sweep = b.main.Bool("check_host_freshness", false)
 	}
+	// Both switches must be on: the program sweeps, the object is swept.
 	if !sweep || !o.Bool("check_freshness", false) {
 		return 0
 	}
 	if n := o.Number("freshness_threshold", 0); n > 0 {
 		return seconds(math.Trunc(n))
 	}
+	// Nothing is ever due, so nothing can be late.
 	if r.Interval == 0 {
 		return 0
 	}

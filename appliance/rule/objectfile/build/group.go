@@ -41,6 +41,8 @@ func (b *builder) expandGroups(objects []*objectfile.Object) {
 func (b *builder) expand(name string) *group {
 	g := b.groups[name]
 	if g.state != 0 {
+		// A loop is reported where it closes and then read as far as it goes, so that
+		// the rest of the file is still checked.
 		if g.state == 1 {
 			b.problems.Add(g.source.At("hostgroup_members"), "hostgroup %q is part of a hostgroup_members loop; remove one of its groups", name)
 		}
@@ -72,6 +74,7 @@ func (b *builder) hostList(o *objectfile.Object, directive string) map[string]bo
 			for host := range b.hosts {
 				list[host] = true
 			}
+		// Struck at the end, wherever it stands in the list.
 		case strings.HasPrefix(name, "!"):
 		case b.isPattern(name):
 			b.matching(o, directive, name, list)
