@@ -23,9 +23,19 @@ func one(t *testing.T, text string) *objectfile.Object {
 func TestWordsForOptions(t *testing.T) {
 	const service, host, contact = "owucrfsp", "odursfp", "durfs"
 	for _, c := range []struct{ value, allowed, want string }{
-		{"ok", service, "o"}, {"up", host, "o"}, {"down", host, "d"}, {"unreachable", host, "u"}, {"unknown", service, "u"},
-		{"warning", service, "w"}, {"critical", service, "c"}, {"recovery", service, "r"}, {"flapping", service, "f"},
-		{"downtime", service, "s"}, {"pending", service, "p"}, {"none", service, ""}, {"all", contact, "durfs"},
+		{"ok", service, "o"},
+		{"up", host, "o"},
+		{"down", host, "d"},
+		{"unreachable", host, "u"},
+		{"unknown", service, "u"},
+		{"warning", service, "w"},
+		{"critical", service, "c"},
+		{"recovery", service, "r"},
+		{"flapping", service, "f"},
+		{"downtime", service, "s"},
+		{"pending", service, "p"},
+		{"none", service, ""},
+		{"all", contact, "durfs"},
 		{"c,w", service, "wc"},
 		{"w c", service, "wc"},
 		{" w ,\tc ", service, "wc"},
