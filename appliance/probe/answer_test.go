@@ -100,8 +100,11 @@ func TestServiceStatesOfHosts(t *testing.T) {
 		settings *object.Settings
 		want     object.State
 	}{
-		{object.OK, &plain, object.Up}, {object.Warning, &plain, object.Up}, {object.Warning, &aggressive, object.Down},
-		{object.Critical, &plain, object.Down}, {object.Unknown, &plain, object.Down},
+		{object.OK, &plain, object.Up},
+		{object.Warning, &plain, object.Up},
+		{object.Warning, &aggressive, object.Down},
+		{object.Critical, &plain, object.Down},
+		{object.Unknown, &plain, object.Down},
 	} {
 		if got := stateFor(&Request{Object: testHost, Settings: c.settings}, c.in); got != c.want {
 			t.Errorf("%v: got %v, want %v", c.in, got, c.want)

@@ -76,21 +76,22 @@ func startServer(b *testing.B, kind string) string {
 	return strings.TrimSpace(string(line[:n]))
 }
 
-func cpu(b *testing.B) time.Duration {
+func cpu(b *testing.B, who int) time.Duration {
 	var ru syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+	if err := syscall.Getrusage(who, &ru); err != nil {
 		b.Fatal(err)
 	}
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
-// measure runs f b.N times on a few goroutines and reports CPU s per 1000.
+// measure runs f b.N times on a few goroutines and reports CPU s per 1000, of
+// this process and of the programs it started.
 func measure(b *testing.B, f func()) {
 	b.Helper()
 	const at = 8
 	f()
 	b.ResetTimer()
-	from := cpu(b)
+	own, children := cpu(b, syscall.RUSAGE_SELF), cpu(b, syscall.RUSAGE_CHILDREN)
 	var wg sync.WaitGroup
 	for range at {
 		wg.Go(func() {
@@ -101,7 +102,8 @@ func measure(b *testing.B, f func()) {
 	}
 	wg.Wait()
 	done := float64((b.N + at - 1) / at * at)
-	b.ReportMetric((cpu(b)-from).Seconds()*1000/done, "cpu-s/1000")
+	b.ReportMetric((cpu(b, syscall.RUSAGE_SELF)-own).Seconds()*1000/done, "cpu-s/1000")
+	b.ReportMetric((cpu(b, syscall.RUSAGE_CHILDREN)-children).Seconds()*1000/done, "children-s/1000")
 	b.ReportMetric(done/b.Elapsed().Seconds(), "checks/s")
 	b.ReportMetric(0, "ns/op")
 }
@@ -152,12 +154,24 @@ func BenchmarkHTTP(b *testing.B) {
 	})
 }
 
-// BenchmarkPlugin is the whole way of a plugin's check through the runner.
+// BenchmarkPlugin is the whole way of a plugin's check through the runner. The
+// second line says the same but needs a shell for it.
 func BenchmarkPlugin(b *testing.B) {
 	r := open(b, Options{})
-	measure(b, func() {
-		if got := do(b, r, plugin("/bin/true")); got.State != object.OK {
-			b.Error(got.Output)
-		}
-	})
+	for _, c := range []struct {
+		name  string
+		check object.Check
+	}{
+		{"words", plugin("/bin/true")},
+		{"a line", object.Check{Kind: object.CheckPlugin, Shell: "/bin/true -a"}},
+		{"a line for a shell", object.Check{Kind: object.CheckPlugin, Shell: "/bin/true $A"}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			measure(b, func() {
+				if got := do(b, r, c.check); got.State != object.OK {
+					b.Error(got.Output)
+				}
+			})
+		})
+	}
 }

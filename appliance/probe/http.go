@@ -159,7 +159,12 @@ func expectedStatus(want []int) string {
 func urlCause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
-		return u.Err
+		err = u.Err
+	}
+	// What a server says before it is asked, the transport has only an internal
+	// text for.
+	if strings.Contains(err.Error(), "readLoopPeekFail") {
+		return errors.New("malformed HTTP response, the server spoke before it was asked")
 	}
 	return err
 }

@@ -2,11 +2,13 @@ package probe
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -75,7 +77,10 @@ func TestHTTP(t *testing.T) {
 func TestHTTPThatCannotWork(t *testing.T) {
 	r := open(t, Options{})
 	closed := closedPort(t)
-	rude := serveTCP(t, func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0\r\n") })
+	rude := serveTCP(t, func(c net.Conn) {
+		_, _ = io.WriteString(c, "SSH-2.0\r\n")
+		_, _ = io.Copy(io.Discard, c) // to hang up now would reset the connection
+	})
 	gone := serveTCP(t, func(net.Conn) {})
 	for _, c := range []struct {
 		name, url string
@@ -154,6 +159,19 @@ func TestHTTPLeavesNothingBehind(t *testing.T) {
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; <-time.After(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+func TestCausesAreInWordsForOperators(t *testing.T) {
+	for _, c := range []struct{ err, want string }{
+		{"no such host", "no such host"},
+		{"readLoopPeekFailLocked: %!w(<nil>)", "malformed HTTP response, the server spoke before it was asked"},
+	} {
+		for _, err := range []error{errors.New(c.err), &url.Error{Op: "Get", URL: "http://h/", Err: errors.New(c.err)}} {
+			if got := urlCause(err).Error(); got != c.want {
+				t.Errorf("%v: got %q, want %q", err, got, c.want)
+			}
 		}
 	}
 }
