@@ -48,13 +48,35 @@ func (x *checks) Run(ctx context.Context, j engine.Job) fold.Result {
 func (x *checks) source(c *config.Config, o *object.Object) *macro.Source {
 	return &macro.Source{
 		Object: o, Find: c.Set.Get, Objects: c.Set.Objects, State: x.proj.State, Now: object.At(time.Now()), Started: x.started,
-		User: func(n int) string { return c.Macros[fmt.Sprintf("USER%d", n)].Reveal() },
-		HostGroup: func(name string) *macro.Group {
-			members, ok := c.Set.Groups[name]
-			if !ok {
-				return nil
-			}
-			return &macro.Group{Name: name, Members: members}
-		},
+		User:         func(n int) string { return c.Macros[fmt.Sprintf("USER%d", n)].Reveal() },
+		HostGroup:    func(name string) *macro.Group { return group(c.Set, name, object.Host) },
+		ServiceGroup: func(name string) *macro.Group { return group(c.Set, name, object.Service) },
+		Declared:     declared, Location: time.Local,
 	}
+}
+
+// group returns the members of one kind, nil if the group has none.
+func group(set *object.Set, name string, k object.Kind) *macro.Group {
+	var members []*object.Object
+	for _, o := range set.Groups[name] {
+		if o.Kind() == k {
+			members = append(members, o)
+		}
+	}
+	if members == nil {
+		return nil
+	}
+	return &macro.Group{Name: name, Members: members}
+}
+
+// declared answers the directives of Nagios that a config of jaque has in other
+// words.
+func declared(o *object.Object, directive string) string {
+	switch directive {
+	case "check_command":
+		return string(o.Rule.Check.Kind)
+	case "display_name":
+		return o.Alias
+	}
+	return ""
 }
