@@ -47,6 +47,8 @@ var contract = []struct {
 	{"outcomes of notifications do not move the object's position", outcomes},
 	{"a follower begins in the middle", fromTheMiddle},
 	{"a follower sees what comes later and is told once that it caught up", live},
+	{"a follower that is ahead of the measurements goes on at their end", ahead},
+	{"opened stays where the streams ended at first", opened},
 	{"a follower of empty streams has caught up at once", emptyStreams},
 	{"a follower ends with the error of its caller", followerFails},
 	{"history is newest first, filtered and bounded", history},
@@ -334,6 +336,44 @@ func live(t *testing.T, j Journal) {
 	}
 	if len(caught) != 0 {
 		t.Error("caughtUp was called twice")
+	}
+}
+
+// ahead: a client may have read measurements that a crash lost. What is recorded
+// after it came back reaches it, although its position was never taken.
+func ahead(t *testing.T, j Journal) {
+	mustRecord(t, j, measurement("db", 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	got, began, ended := make(chan event.Event, 10), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- j.Follow(ctx, Position{Results: 1000}, func(es []event.Event) error {
+			for _, e := range es {
+				got <- e
+			}
+			return nil
+		}, func() { close(began) })
+	}()
+	<-began
+	for n := 2; n < 5; n++ {
+		at := mustRecord(t, j, measurement("db", n))
+		if e := <-got; e.Seq != at || e.Stream != event.Results {
+			t.Errorf("got %d of stream %v, want measurement %d", e.Seq, e.Stream, at)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := j.Follow(t.Context(), Position{Log: 1000}, nil, nil); err == nil {
+		t.Error("a position beyond the end of the log was taken")
+	}
+}
+
+func opened(t *testing.T, j Journal) {
+	mustPut(t, j, decision("db", 1, 0), 0)
+	mustRecord(t, j, measurement("db", 1))
+	if at := j.Opened(); at != (Position{}) {
+		t.Errorf("opened at %+v, want the beginning", at)
 	}
 }
 

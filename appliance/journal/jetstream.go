@@ -28,6 +28,7 @@ type jetStream struct {
 	results *account
 	room    chan struct{} // one per measurement in flight
 	objects jetstream.ObjectStore
+	opened  Position
 
 	mu      sync.Mutex // guards closing and the count of measurements in flight
 	closing bool
@@ -55,7 +56,10 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	}
 	j.app = newAppender(j.pub, j.metrics, j.metrics.account(event.Log), b.Stored)
 	j.results = j.metrics.account(event.Results)
-	if err := j.dropFutureSnapshots(ctx); err != nil {
+	if j.opened, err = j.End(ctx); err != nil {
+		return nil, errors.Join(err, j.Close(ctx))
+	}
+	if err := j.dropFutureSnapshots(ctx, j.opened); err != nil {
 		return nil, errors.Join(err, j.Close(ctx))
 	}
 	return j, nil
@@ -164,6 +168,9 @@ func (j *jetStream) End(ctx context.Context) (Position, error) {
 	}
 	return Position{Log: log.LastSeq, Results: results.LastSeq}, nil
 }
+
+// Opened was read before this process wrote anything.
+func (j *jetStream) Opened() Position { return j.opened }
 
 // codeNotFound is the server's code for a subject without messages.
 const codeNotFound = 10037

@@ -279,6 +279,17 @@ func TestSnapshotThatCannotBeReadIsPassedOver(t *testing.T) {
 	}
 }
 
+func TestOpenedIsTheEndOfTheProcessBefore(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	fill(t, data, 7)
+	j, _ := openIn(t, bus.Options{Data: data}, Options{})
+	mustRecord(t, j, measurement("db", 8))
+	if at := j.Opened(); at != (Position{Log: 7, Results: 7}) {
+		t.Errorf("opened at %+v, want 7 and 7", at)
+	}
+}
+
 // A snapshot from behind the end of the streams is removed or corrected before
 // other events take those positions.
 func TestSnapshotBehindTheEnd(t *testing.T) {

@@ -46,10 +46,18 @@ type Journal interface {
 	// Follow calls fn with batches of events of both streams behind from, in
 	// order within each stream, until ctx ends (nil) or it fails. caughtUp is
 	// called once, after fn has returned for the last event that stood on the
-	// streams when Follow began.
+	// streams when Follow began. A position of measurements beyond the end of
+	// their stream counts as that end, as it is when Follow begins: everything
+	// recorded afterwards is delivered. Beyond the end of the log is an error.
 	Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error
 	// End returns the last positions of both streams now.
 	End(ctx context.Context) (Position, error)
+	// Opened returns the last positions of both streams when this process opened
+	// the log. Measurements are not synced one by one: after a crash their stream
+	// may end earlier than a reader has read, and positions behind Opened may
+	// have been given out a second time. A reader that kept a position of an
+	// earlier process goes on from the lesser of it and Opened.
+	Opened() Position
 	// LastOf returns the position of the last decision about an object that is
 	// still kept, 0 if there is none.
 	LastOf(ctx context.Context, id object.ID) (uint64, error)

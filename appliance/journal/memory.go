@@ -189,6 +189,9 @@ func (m *memory) End(context.Context) (Position, error) {
 	return m.end(), nil
 }
 
+// Opened is the zero position: nothing survives the process.
+func (m *memory) Opened() Position { return Position{} }
+
 func (m *memory) LastOf(_ context.Context, id object.ID) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -136,12 +136,8 @@ func (j *jetStream) created(ctx context.Context) (string, error) {
 // lost its end and an operator accepted it, and soon those positions would be
 // taken by other events. One from behind the end of the measurements begins at
 // their end from now on, for the same reason.
-func (j *jetStream) dropFutureSnapshots(ctx context.Context) error {
+func (j *jetStream) dropFutureSnapshots(ctx context.Context, end Position) error {
 	all, err := j.snapshots(ctx)
-	if err != nil || len(all) == 0 {
-		return err
-	}
-	end, err := j.End(ctx)
 	if err != nil {
 		return err
 	}
