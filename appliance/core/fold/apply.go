@@ -33,12 +33,16 @@ func Apply(s State, e *event.Event) (State, Outcome) {
 	if e.Seq != 0 && e.Seq <= s.Sub {
 		return s, Repeated
 	}
+	first := s.Sub == 0
 	s.Sub = e.Seq
 	if e.Epoch < s.Fence {
 		return s, Stale
 	}
 	s.Fence = e.Epoch
-	if e.Prev != s.Last {
+	// The first event seen of an object is its base whatever it was decided on:
+	// a writer's first event has no base, so another one means that retention
+	// has removed what was before.
+	if e.Prev != s.Last && !first {
 		return s, Conflict
 	}
 	s.Last = e.Seq

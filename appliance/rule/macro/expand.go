@@ -158,10 +158,8 @@ func (e *expander) lookup(q query) (string, bool) {
 		}
 		return e.count(t), true
 	}
-	if otherNames[q.name] {
-		return e.src.Static[q.name], true
-	}
-	return "", false
+	value, ok := e.src.Static[q.name]
+	return value, ok || otherNames[q.name]
 }
 
 // objects answers a macro of hosts or services: of the object that the text is

@@ -248,3 +248,10 @@ func BenchmarkExpand(b *testing.B) {
 		macro.Expand("$USER1$/check_http -H $HOSTADDRESS$ -p $_SERVICEPORT$ -s $SERVICESTATEID$", src, macro.Options{})
 	}
 }
+
+func TestAnOperatorsOwnMacroIsAnsweredAndNotScannedAgain(t *testing.T) {
+	src := &macro.Source{Static: map[string]string{"SITE": "north $HOSTNAME$"}}
+	if got, want := macro.Expand("at $SITE$, $SITES$", src, macro.Options{}), "at north $HOSTNAME$, $SITES$"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -31,7 +31,8 @@ type Source struct {
 
 	User func(n int) string // of $USERn$
 	Args []string           // of $ARG1$ and on, expanded already
-	// Static answers macros that belong to no object, such as
+	// Static answers macros of an operator's own names, and those that belong to
+	// no object, such as
 	// MAINCONFIGFILE or NOTIFICATIONTYPE, by their names.
 	Static map[string]string
 	// Declared returns what an object's declaration says under one of Nagios'
