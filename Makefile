@@ -15,8 +15,8 @@ ARGS     ?=
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
-run: ## build jaque and start the demo appliance; Ctrl-C stops it
-	go run ./cmd/jaque demo $(ARGS)
+run: build ## build jaque and start the demo appliance; Ctrl-C stops it
+	exec bin/jaque demo $(ARGS)
 
 build: ## build the static binary bin/jaque
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/jaque ./cmd/jaque

@@ -3,11 +3,13 @@ package demo
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // addressFile is the one file that is written at every start: it tells the
@@ -19,6 +21,26 @@ package site
 
 hosts: "this-machine": vars: LISTEN: %q
 `
+
+// ErrRunning: another demo runs on the folder.
+var ErrRunning = errors.New("a demo is running on this folder already; stop it, or choose another folder with -dir")
+
+// Lock makes the folder and takes it for this process until the file is closed,
+// so that a second demo does not change the configuration of the first.
+func Lock(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the demo's folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock the demo's folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", dir, ErrRunning)
+	}
+	return f, nil
+}
 
 // Prepare makes the folder usable: it writes the configuration if there is none
 // and the address in any case. files are the texts of package assets/demo;
@@ -106,8 +128,9 @@ func runs(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// Greeting says where the dashboard is and what to try next.
-func Greeting(dir, address string, fresh bool) string {
+// Greeting says where the dashboard is and what to try next. program is how the
+// running jaque was called.
+func Greeting(program, dir, address string, fresh bool) string {
 	made := "Your configuration is kept"
 	if fresh {
 		made = "A commented configuration was written"
@@ -122,7 +145,7 @@ func Greeting(dir, address string, fresh bool) string {
 		"",
 		"  What to try next:",
 		"    - look at the same as JSON:    curl -s '" + url + "/api/v1/services?limit=5'",
-		"    - edit site.cue, check it:     jaque check-config " + dir,
+		"    - edit site.cue, check it:     " + program + " check-config " + dir,
 		fmt.Sprintf("    - have it read again:          kill -HUP %d", os.Getpid()),
 		"    - submit a result:             curl -s -X POST " + url + "/api/v1/commands -H 'Content-Type: application/json' \\",
 		`        -d '{"command":"submit-result","object":"this-machine!nightly","state":"OK","output":"backup done"}'`,

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,13 +98,32 @@ func TestPluginsAreFoundWhereBothCanRun(t *testing.T) {
 }
 
 func TestTheGreetingNamesTheDashboardAndTheConfig(t *testing.T) {
-	text := Greeting("jaque-demo", "[::]:8420", true)
+	text := Greeting("bin/jaque", "jaque-demo", "[::]:8420", true)
 	for _, part := range []string{"http://[::1]:8420", "jaque-demo/site.cue", "was written", "kill -HUP"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the greeting lacks %q:\n%s", part, text)
 		}
 	}
-	if !strings.Contains(Greeting("d", "x:1", false), "is kept") {
+	if !strings.Contains(Greeting("jaque", "d", "x:1", false), "is kept") {
 		t.Error("a second start claims to have written a config")
 	}
+}
+
+func TestASecondDemoOnTheFolderIsRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo")
+	first, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(dir); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a second lock: %v, want ErrRunning with the folder", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Lock(dir)
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	again.Close()
 }

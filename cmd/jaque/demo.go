@@ -43,6 +43,11 @@ func runDemo(args []string, stdout, stderr io.Writer) error {
 	case s.Config != dir || s.Role.Name != roles.All:
 		return &roles.UsageError{Problems: []string{"the demo is role all with a config of its own; choose its folder with -dir"}}
 	}
+	lock, err := demo.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	logger := newLogger(s, stderr)
 	server, err := listen.Open(context.Background(), s.Listen, "-listen", logger)
 	if err != nil {
@@ -53,7 +58,7 @@ func runDemo(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return start(s, roles.Process{Stdout: stdout, Listener: server, Started: func(address string) {
-		fmt.Fprintln(stdout, demo.Greeting(dir, address, fresh))
+		fmt.Fprintln(stdout, demo.Greeting(os.Args[0], dir, address, fresh))
 	}}, stderr)
 }
 

@@ -69,8 +69,28 @@ func dispatch(args []string, stdout, stderr io.Writer) error {
 	return roles.UnknownCommand(args[0])
 }
 
-// help prints the text of everything or of one role.
+// commandHelp is what help says of the subcommands.
+var commandHelp = map[string]string{
+	"check-config": `Usage: jaque check-config PATH
+
+Reads the configuration, a CUE file or a folder, and says what is wrong with it,
+or what it holds. Changes nothing. Exit status 0 if it is right, 2 if not.
+`,
+	"demo": `Usage: jaque demo [-dir FOLDER] [flags of role all]
+
+Writes a small commented configuration into the folder (default ./jaque-demo) if
+there is none, and watches this machine with it. -listen and -data move the
+dashboard and the data elsewhere.
+`,
+	"version": "Usage: jaque version\n\nPrints which build this is.\n",
+}
+
+// help prints the text of everything, of one role or of one subcommand.
 func help(args []string, stdout io.Writer) error {
+	if len(args) > 0 && commandHelp[args[0]] != "" {
+		fmt.Fprint(stdout, commandHelp[args[0]])
+		return nil
+	}
 	if len(args) > 0 {
 		args = []string{"-help", "-target", args[0]}
 	}

@@ -437,3 +437,14 @@ func TestTheDemoWatchesThisMachine(t *testing.T) {
 		t.Fatalf("its config is wrong: %s%s", out, errs)
 	}
 }
+
+func TestHelpExplainsTheSubcommands(t *testing.T) {
+	for name, want := range map[string]string{
+		"check-config": "check-config PATH", "demo": "-dir FOLDER", "version": "Prints which build",
+	} {
+		code, out, errs := finish(t, command(t, "help", name))
+		if code != 0 || !strings.Contains(out, want) || errs != "" {
+			t.Errorf("help %s: exit %d, stderr %q, stdout lacks %q:\n%s", name, code, errs, want, out)
+		}
+	}
+}
