@@ -207,7 +207,7 @@ func (a *appliance) present(id object.ID) (object.State, bool) {
 func (a *appliance) makeWeb(ctx context.Context) error {
 	h, err := web.New(web.Options{
 		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status,
-		Unready: func() []string { return a.group.NotReady() },
+		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) },
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
 		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Stop: ctx.Done(), Logger: a.p.Logger,
 	})
@@ -238,11 +238,10 @@ func (a *appliance) status() web.Status {
 	for i, m := range view.Members {
 		members[i] = m.ID
 	}
-	p50, p99 := a.engine.Latency()
 	return web.Status{
 		Version: a.p.Version, Role: string(a.s.Role.Name), EngineID: a.engine.ID(),
 		Epoch: uint64(view.Epoch), Members: members, Started: a.started,
-		Latency: web.Latency{P50: p50, P99: p99}, Reload: a.reloader.last(),
+		Latency: web.Latency(a.engine.Latency()), Reload: a.reloader.last(),
 	}
 }
 

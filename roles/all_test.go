@@ -271,3 +271,58 @@ func TestTLSFilesThatAreNoneAreErrors(t *testing.T) {
 		t.Errorf("without files: %v, %v", c, err)
 	}
 }
+
+// What a plugin or a submitter wrote never becomes a command of the shell.
+func TestOutputMacrosCannotInjectIntoAShellLine(t *testing.T) {
+	dir := t.TempDir()
+	trap := filepath.Join(dir, "owned")
+	x := startAll(t, folder(t, `package site
+hosts: ph: {check: passive: {}}
+services: inj: {hosts: ["ph"], interval: "1s", retry: "1s", check: shell: "echo pre $HOSTOUTPUT$ $LONGHOSTOUTPUT$ $HOSTPERFDATA$ post"}
+`))
+	evil := "x `touch " + trap + "1` $(touch " + trap + "2) & touch " + trap + "3 | touch " + trap + "4"
+	body, _ := json.Marshal(map[string]string{
+		"command": "submit-result", "object": "ph", "state": "UP",
+		"output": evil, "long_output": "; touch " + trap + "5\ntouch " + trap + "6", "perfdata": "a=1; touch " + trap + "7",
+	})
+	if code, text := x.call(http.MethodPost, "/api/v1/commands", string(body)); code != http.StatusAccepted {
+		t.Fatalf("submit: %d %s", code, text)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(x.service("ph", "inj"), "pre x") {
+		if time.Now().After(deadline) {
+			t.Fatalf("the shell line has not run on the new output: %s", x.service("ph", "inj"))
+		}
+		time.Sleep(20 * time.Millisecond) // polls a running appliance
+	}
+	if left, _ := filepath.Glob(trap + "*"); len(left) > 0 {
+		t.Errorf("the shell ran what stood in the output: %v", left)
+	}
+	if err := x.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// service returns the API's answer about one service.
+func (x *started) service(host, name string) string {
+	_, text := x.call(http.MethodGet, "/api/v1/services/"+host+"/"+name, "")
+	return text
+}
+
+func TestMacrosOfTheSettingsAnswerUnderTheirOwnNames(t *testing.T) {
+	x := startAll(t, folder(t, `package site
+hosts: h: {}
+services: s: {on: {}, interval: "1s", retry: "1s", check: dummy: {text: "[$FOO$] [$USER2$]"}}
+settings: macros: {FOO: "plain", USER2: "two"}
+`))
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(x.service("h", "s"), "[plain] [two]") {
+		if time.Now().After(deadline) {
+			t.Fatalf("macros are not answered: %s", x.service("h", "s"))
+		}
+		time.Sleep(20 * time.Millisecond) // polls a running appliance
+	}
+	if err := x.stop(); err != nil {
+		t.Error(err)
+	}
+}

@@ -22,7 +22,13 @@ type checks struct {
 	runner  *probe.Runner
 	proj    *projection.Projection
 	started object.Time
-	config  atomic.Pointer[config.Config]
+	config  atomic.Pointer[generation]
+}
+
+// generation is a config with what checks need of it, made once.
+type generation struct {
+	*config.Config
+	macros map[string]string // settings.macros by name
 }
 
 func newChecks(r *probe.Runner, p *projection.Projection, c *config.Config) *checks {
@@ -32,23 +38,38 @@ func newChecks(r *probe.Runner, p *projection.Projection, c *config.Config) *che
 }
 
 // use switches to another generation.
-func (x *checks) use(c *config.Config) { x.config.Store(c) }
+func (x *checks) use(c *config.Config) {
+	g := &generation{Config: c, macros: make(map[string]string, len(c.Macros))}
+	for name, value := range c.Macros {
+		g.macros[name] = value.Reveal()
+	}
+	x.config.Store(g)
+}
+
+// shellSigns are taken out of what plugins and operators wrote before it stands
+// in a line for the shell: everything by which a text could become a command.
+// Nagios' illegal_macro_output_chars are among them.
+const shellSigns = "`~$&|'\"<>;()*?[]{}!#\\"
 
 // Run executes one check.
 func (x *checks) Run(ctx context.Context, j engine.Job) fold.Result {
 	c := x.config.Load()
 	src := x.source(c, j.Object)
-	check := expand.Check(&j.Object.Rule.Check, func(s string) string { return macro.Expand(s, src, macro.Options{}) })
+	var how macro.Options
+	if j.Object.Rule.Check.Shell != "" {
+		how = macro.Options{Clean: true, Illegal: shellSigns}
+	}
+	check := expand.Check(&j.Object.Rule.Check, func(s string) string { return macro.Expand(s, src, how) })
 	return x.runner.Do(ctx, probe.Request{
 		Object: j.Object, Check: check, Timeout: j.Timeout, Due: j.Due, Settings: &c.Set.Settings,
 	})
 }
 
 // source is what the macros of an object are answered from.
-func (x *checks) source(c *config.Config, o *object.Object) *macro.Source {
+func (x *checks) source(c *generation, o *object.Object) *macro.Source {
 	return &macro.Source{
 		Object: o, Find: c.Set.Get, Objects: c.Set.Objects, State: x.proj.State, Now: object.At(time.Now()), Started: x.started,
-		User:         func(n int) string { return c.Macros[fmt.Sprintf("USER%d", n)].Reveal() },
+		User: func(n int) string { return c.macros[fmt.Sprintf("USER%d", n)] }, Static: c.macros,
 		HostGroup:    func(name string) *macro.Group { return group(c.Set, name, object.Host) },
 		ServiceGroup: func(name string) *macro.Group { return group(c.Set, name, object.Service) },
 		Declared:     declared, Location: time.Local,

@@ -31,7 +31,7 @@ func forWeb(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrRefused):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
-	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping):
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrUnconfirmed):
 		return fmt.Errorf("%w: %w", web.ErrUnavailable, err)
 	}
 	return err

@@ -124,6 +124,7 @@ func (e *Engine) attempt(key int32, p *pending, base uint64) bool {
 		return e.next(key, p)
 	}
 	e.state.pending[key] = p
+	e.stuck.CompareAndSwap(0, int64(object.At(time.Now())))
 	p.refused, p.expect = false, st.Sub
 	if base != tailBase {
 		p.expect = base
@@ -324,6 +325,10 @@ func (e *Engine) settle(key int32, ev *event.Event, outcome fold.Outcome) {
 // for its time.
 func (e *Engine) done(key int32, p *pending) {
 	e.metrics.decided.Inc()
+	e.stuck.Store(0)
+	if len(e.state.pending) > 1 {
+		e.stuck.Store(int64(object.At(time.Now())))
+	}
 	if p.decision.HasLog && p.decision.HasResult {
 		e.record(key, p)
 	}

@@ -28,6 +28,9 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrBusy: too many commands wait; try again.
 	ErrBusy = errors.New("too many commands are waiting, try again in a moment")
+	// ErrUnconfirmed: the log has not confirmed the command in time. It may
+	// still take effect.
+	ErrUnconfirmed = errors.New("not confirmed by the log yet, it may still take effect")
 	// ErrStopping: the engine is not running (any more).
 	ErrStopping = errors.New("the engine is not running")
 )
@@ -71,6 +74,8 @@ type Options struct {
 	// and 300,000.
 	SnapshotEvery  time.Duration
 	SnapshotEvents uint64
+	// Confirm is how long a command waits for the log; default 15 s.
+	Confirm time.Duration
 	// Grace is how long a stop waits for running checks; default 5 s.
 	Grace time.Duration
 }
@@ -88,6 +93,7 @@ func (o *Options) fill() error {
 	o.QueuedCommands = orDefault(o.QueuedCommands, 10_000)
 	o.SnapshotEvery = orDefault(o.SnapshotEvery, 5*time.Minute)
 	o.SnapshotEvents = orDefault(o.SnapshotEvents, 300_000)
+	o.Confirm = orDefault(o.Confirm, 15*time.Second)
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	return nil
 }
@@ -117,6 +123,7 @@ type Engine struct {
 
 	view    atomic.Pointer[membership.View]
 	waiting atomic.Int64 // commands accepted and not decided
+	stuck   atomic.Int64 // object.Time since which decisions wait and none came back; 0 = none waits
 	running atomic.Bool
 	recent  latencies
 }
@@ -148,9 +155,27 @@ func (e *Engine) View() membership.View { return *e.view.Load() }
 // ID returns the engine's id.
 func (e *Engine) ID() string { return e.opt.ID }
 
-// Latency returns the 50th and 99th percentile of the lateness of the last
-// checks, in seconds.
-func (e *Engine) Latency() (p50, p99 float64) { return e.recent.percentiles() }
+// Latency is how late the last checks started, in seconds.
+type Latency struct{ P50, P95, P99, Max float64 }
+
+// Latency returns the lateness of the last 1024 checks; zero before the first.
+func (e *Engine) Latency() Latency { return e.recent.percentiles() }
+
+// patience is how long an append may wait before it is called trouble.
+const patience = 10 * time.Second
+
+// Trouble says in sentences what keeps the engine from its work; none while all
+// is well.
+func (e *Engine) Trouble() []string {
+	since := object.Time(e.stuck.Load())
+	if since == 0 {
+		return nil
+	}
+	if d := object.At(time.Now()).Sub(since); d > patience {
+		return []string{fmt.Sprintf("the log has confirmed nothing for %s; results and commands wait (is the disk full?)", d.Truncate(time.Second))}
+	}
+	return nil
+}
 
 // newID returns an id for one decision or command, unique over all processes.
 func (e *Engine) newID() string {
@@ -194,9 +219,13 @@ func (e *Engine) send(ctx context.Context, o *order) (string, error) {
 	o.id = e.newID()
 	o.done = make(chan error, 1)
 	e.inbox.order(o)
+	limit := time.NewTimer(e.opt.Confirm)
+	defer limit.Stop()
 	select {
 	case err := <-o.done:
 		return o.id, err
+	case <-limit.C:
+		return o.id, fmt.Errorf("command %s after %s: %w", o.id, e.opt.Confirm, ErrUnconfirmed)
 	case <-ctx.Done():
 		return o.id, fmt.Errorf("wait for command %s: %w", o.id, ctx.Err())
 	}

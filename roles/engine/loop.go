@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
@@ -177,6 +178,10 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.view.Store(&view)
 	e.state.live = true
 	e.announce(event.EngineJoined, "membership", map[string]string{"engine": e.opt.ID})
+	set := e.proj.Set()
+	e.announce(event.ConfigLoaded, "config", map[string]string{
+		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
+	})
 	now := object.At(time.Now())
 	e.planAll(now)
 	e.running.Store(true)

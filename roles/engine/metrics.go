@@ -113,13 +113,14 @@ func (l *latencies) add(v float64) {
 	l.n++
 }
 
-func (l *latencies) percentiles() (p50, p99 float64) {
+func (l *latencies) percentiles() Latency {
 	l.mu.Lock()
 	sorted := slices.Clone(l.ring[:min(l.n, len(l.ring))])
 	l.mu.Unlock()
-	if len(sorted) == 0 {
-		return 0, 0
+	n := len(sorted)
+	if n == 0 {
+		return Latency{}
 	}
 	slices.Sort(sorted)
-	return sorted[len(sorted)/2], sorted[len(sorted)*99/100]
+	return Latency{P50: sorted[n/2], P95: sorted[n*95/100], P99: sorted[n*99/100], Max: sorted[n-1]}
 }

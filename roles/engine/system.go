@@ -96,7 +96,7 @@ func (e *Engine) onReload(r *reload) {
 	}
 	took := time.Since(began)
 	e.metrics.reloadPause.Set(took.Seconds())
-	e.announce(event.ConfigLoaded, "config", changeFacts(r))
+	e.announce(event.ConfigLoaded, "config", changeFacts(r), changeKinds(r.change)...)
 	e.log.Info("config generation is running", "generation", r.set.Generation, "added", len(r.change.Added),
 		"removed", len(r.change.Removed), "changed", len(r.change.Changed), "pause", took)
 	r.done <- nil
@@ -130,12 +130,28 @@ func changeFacts(r *reload) map[string]string {
 	return facts
 }
 
+// changeKinds are the kinds that a generation also stands for, so that history
+// by kind finds it.
+func changeKinds(c Change) (kinds []event.Kind) {
+	for _, k := range []struct {
+		kind event.Kind
+		ids  []object.ID
+	}{
+		{event.ObjectAdded, c.Added}, {event.ObjectRemoved, c.Removed}, {event.ObjectChanged, c.Changed},
+	} {
+		if len(k.ids) > 0 {
+			kinds = append(kinds, k.kind)
+		}
+	}
+	return kinds
+}
+
 // announce appends an event of the whole system. It is information for people
 // and for other engines; nothing waits for it.
-func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string) {
+func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string, also ...event.Kind) {
 	facts["topic"] = topic
 	ev := &event.Event{
-		Version: event.Version, ID: e.newID(), Kind: kind, Epoch: e.View().Epoch,
+		Version: event.Version, ID: e.newID(), Kind: kind, Also: also, Epoch: e.View().Epoch,
 		Writer: e.opt.ID, Instance: e.opt.Instance, Time: object.At(time.Now()), Facts: facts,
 	}
 	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
