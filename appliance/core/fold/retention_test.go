@@ -1,3 +1,11 @@
+package fold_test
+
+import (
+	"testing"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+)
 
 // Retention may remove the beginning of an object's events, and a start without a
 // snapshot then sees its first event with a base that is gone. It is the base.
