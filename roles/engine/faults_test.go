@@ -217,3 +217,62 @@ func TestAFollowerThatEndsEndsTheEngine(t *testing.T) {
 		g.stop()
 	})
 }
+
+// A log that answers nothing is called trouble, and nobody waits for ever.
+func TestALogThatAnswersNothingIsToldAndNobodyHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		var silent atomic.Bool
+		var held func()
+		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
+			if e.Object == "" || !silent.Load() {
+				return false
+			}
+			held = func() { j.Journal.Append(e, expect, done) }
+			return true
+		}
+		g := start(t, site(1, 1), j, &runner{})
+		silent.Store(true)
+		_, err := g.e.Submit(t.Context(), "h0!s0", fold.Result{State: object.Critical, Output: "late", Start: object.At(time.Now())})
+		if !errors.Is(err, engine.ErrUnconfirmed) {
+			t.Errorf("a submission without an answer: %v, want ErrUnconfirmed", err)
+		}
+		if trouble := g.e.Trouble(); len(trouble) != 1 || !strings.Contains(trouble[0], "confirmed nothing for 15s") {
+			t.Errorf("trouble %q, want one sentence about 15 s", trouble)
+		}
+		silent.Store(false)
+		held()
+		synctest.Wait()
+		if trouble := g.e.Trouble(); len(trouble) != 0 {
+			t.Errorf("trouble %q after the log answered, want none", trouble)
+		}
+		if st := g.status("h0!s0"); st.State != object.Critical {
+			t.Errorf("status %+v, want the late CRITICAL", st)
+		}
+		g.end()
+	})
+}
+
+// History by kind finds the generations in which objects came and went.
+func TestAReloadIsOneEventThatAlsoSaysWhatCameAndWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, site(1, 1), newJournal(), &runner{})
+		change := engine.Change{Added: []object.ID{"h1", "h1!s0"}}
+		if err := g.e.Reload(t.Context(), site(2, 1), change); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		events, err := g.j.History(t.Context(), journal.Query{Kinds: []event.Kind{event.ObjectAdded}})
+		if err != nil || len(events) != 1 || events[0].Kind != event.ConfigLoaded {
+			t.Fatalf("history of object.added: %v, %v, want the one config.loaded", events, err)
+		}
+		if f := events[0].Facts; f["added"] != "2" || f["added_ids"] != "h1\nh1!s0" || f["removed"] != "0" {
+			t.Errorf("facts %v", f)
+		}
+		all, _ := g.j.History(t.Context(), journal.Query{Kinds: []event.Kind{event.ConfigLoaded}})
+		if len(all) != 2 {
+			t.Errorf("%d generations on the log, want the start's and the reload's", len(all))
+		}
+		g.end()
+	})
+}
