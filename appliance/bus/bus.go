@@ -49,6 +49,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		metrics: newMetrics(o.Registerer), failed: make(chan struct{}),
 	}
 	if err := b.open(ctx); err != nil {
+		if b.embed != nil && noRoom(err) {
+			err = fullError(o.Data, err)
+		}
 		return nil, errors.Join(err, b.Close(ctx))
 	}
 	return b, nil
@@ -75,6 +78,9 @@ func (b *Bus) open(ctx context.Context) error {
 		if err := b.embed.guard.beforeDeclare(ctx, b.js); err != nil {
 			return err
 		}
+	}
+	if err := b.boundResults(ctx); err != nil {
+		return err
 	}
 	if err := b.declare(ctx); err != nil {
 		return err

@@ -29,7 +29,7 @@ func open(t *testing.T, o Options) *Bus {
 func TestOpenDeclaresEverythingAndKeepsItOverARestart(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "new", "folder")
-	b := open(t, Options{Data: data, Retention: Retention{Log: 24 * time.Hour}})
+	b := open(t, Options{Data: data, Retention: Retention{Log: 24 * time.Hour}, free: room(100 << 30)})
 	if _, err := b.JetStream().Publish(t.Context(), "jaque.log.web01", []byte("x")); err != nil {
 		t.Fatal(err)
 	}

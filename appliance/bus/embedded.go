@@ -24,6 +24,9 @@ func startEmbedded(b *Bus) (*embedded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.checkRoom(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	e := &embedded{lock: lock, log: &serverLog{log: b.log, warns: b.metrics.warnings.Inc}}
 	if e.guard, err = newGuard(b); err != nil {
 		return nil, errors.Join(err, lock.Close())
@@ -50,8 +53,7 @@ func (e *embedded) start(b *Bus) error {
 		MaxPending: 256 << 20, // a follower that replays may lag a lot
 
 		DisableJetStreamBanner: true,
-		JetStreamMaxStore:      b.opts.Limits.Store,
-		JetStreamMaxMemory:     b.opts.Limits.Memory,
+		JetStreamMaxStore:      unlimited,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the embedded log server: %w", err)

@@ -30,23 +30,19 @@ type Options struct {
 	TLS *tls.Config
 
 	Retention Retention
-	Limits    Limits
 
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+
+	free func(folder string) (int64, error) // bytes; tests set it
 }
 
-// Retention says how long the two streams are kept. Zero fields take defaults.
+// Retention says how long the two streams are kept. Zero fields take
+// defaults, a stream that exists keeps its bound of bytes.
 type Retention struct {
 	Log          time.Duration // decisions; 400 days
 	Results      time.Duration // measurements; 48 h
-	ResultsBytes int64         // upper bound of all measurements on disk; 8 GiB
-}
-
-// Limits bound the embedded server; 0 = what the machine offers.
-type Limits struct {
-	Store  int64 // bytes on disk
-	Memory int64 // bytes of memory for streams that are not on disk
+	ResultsBytes int64         // bound of all measurements on disk; half the disk's room, 8 GiB at most
 }
 
 // Default retention.
@@ -81,8 +77,8 @@ func (o Options) checked() (Options, error) {
 	if o.Retention.Results == 0 {
 		o.Retention.Results = DefaultResultsAge
 	}
-	if o.Retention.ResultsBytes == 0 {
-		o.Retention.ResultsBytes = DefaultResultsBytes
+	if o.free == nil {
+		o.free = freeBytes
 	}
 	return o, nil
 }

@@ -142,6 +142,9 @@ func streamConfig(ctx context.Context, js jetstream.JetStream, name string) (*je
 
 func adviceFor(err error) string {
 	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == 10047 { // storage resources exceeded
+		return "; the log server's own limit of storage is too small for it: raise max_file_store there"
+	}
 	if errors.As(err, &api) && api.ErrorCode == 10052 { // invalid stream configuration
 		return "; the server is older than 2.12, or the stream was made by something else: use another prefix"
 	}
