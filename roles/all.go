@@ -44,6 +44,7 @@ type appliance struct {
 	reloader *reloader
 	group    *service.Group
 	services []service.Service
+	instance string      // of this process run
 	live     atomic.Bool // the engine has caught up with the log
 	undo     []func() error
 }
@@ -179,8 +180,9 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 		return nil
 	}})
 	checks := newChecks(a.runner, a.proj, a.config)
+	a.instance = rand.Text()[:12]
 	a.engine, err = engine.New(engine.Options{
-		ID: a.s.EngineID, Instance: rand.Text()[:12], Journal: a.journal, Projection: a.proj,
+		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj,
 		Runner: checks, Coordinator: &coordination.Memory{}, Logger: a.p.Logger, Registerer: a.reg,
 	})
 	if err != nil {

@@ -47,8 +47,7 @@ func (s *site) apiRoutes() []route {
 		wire.Param{Name: "since", Type: "string", Help: "RFC 3339, inclusive"},
 		wire.Param{Name: "until", Type: "string", Help: "RFC 3339, exclusive"},
 		wire.Param{Name: "limit", Type: "integer", Help: "at most so many, default 100, at most 10000"})
-	stream := get("api_stream", "/events/stream", s.stream, "events as they are folded (server-sent events), resumed by Last-Event-ID", "Event",
-		append(eventParams(), wire.Param{Name: "after", Type: "string", Help: "position to start behind, as in Last-Event-ID"})...)
+	stream := get("api_stream", "/events/stream", s.stream, streamHelp, "Event", append(eventParams(), positionParams()...)...)
 	stream.stream, stream.doc[0].Media = true, "text/event-stream"
 	commands := route{name: "api_commands", path: root + "/commands", post: s.command, doc: []wire.Route{{
 		Method: "POST", Path: root + "/commands", Help: "ask the engine for something", Body: "Command", Answer: "Accepted",

@@ -71,20 +71,22 @@ func TestAFeedWantsWhatWasAskedFor(t *testing.T) {
 func TestPositionsAreReadAsTheyAreWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := journal.Position{Log: rapid.Uint64().Draw(t, "log"), Results: rapid.Uint64().Draw(t, "results")}
-		if got, err := parsePosition(formatPosition(want)); err != nil || got != want {
-			t.Fatalf("%+v is read as %+v, %v", want, got, err)
+		instance := rapid.StringMatching(`[A-Za-z0-9]{0,12}`).Draw(t, "instance")
+		text := (&site{Options: Options{Instance: instance}}).eventID(want)
+		if got, by, err := parsePosition(text); err != nil || got != want || by != instance {
+			t.Fatalf("%s is read as %+v of %q, %v", text, got, by, err)
 		}
 	})
 }
 
 func FuzzParsePosition(f *testing.F) {
-	for _, s := range []string{"", "1-2", "1", "1-2-3", "-1-2", "01-2", " 1-2", "18446744073709551616-0", "1-2 "} {
+	for _, s := range []string{"", "1-2", "1", "1-2-3", "-1-2", "01-2", " 1-2", "18446744073709551616-0", "1-2 ", "0", "1-2.k3f9", "1-2.", "1-2.a.b", "1-2.é"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := parsePosition(text)
-		if err == nil && formatPosition(p) != text {
-			t.Errorf("%q is read as %+v", text, p)
+		p, by, err := parsePosition(text)
+		if err == nil && text != "0" && (&site{Options: Options{Instance: by}}).eventID(p) != text {
+			t.Errorf("%q is read as %+v of %q", text, p, by)
 		}
 		if err != nil && asFault(err) == nil {
 			t.Errorf("%q: the client is not told: %v", text, err)

@@ -80,7 +80,8 @@ func (s *site) pageAt(r *http.Request) (journal.Position, error) {
 	if text == "" {
 		return s.Projection.Position(), nil
 	}
-	return parsePosition(text)
+	at, _, err := parsePosition(text)
+	return at, err
 }
 
 func changed(p *projection.Projection) string {

@@ -36,6 +36,7 @@ type Log interface {
 	History(ctx context.Context, q journal.Query) ([]event.Event, error)
 	Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error
 	End(ctx context.Context) (journal.Position, error)
+	Opened() journal.Position
 }
 
 // Status is what a process says about itself.
@@ -73,6 +74,7 @@ type Options struct {
 	History    Log       // nil = there is no history and no past
 	Commands   Commander // nil = writes answer 503
 	Status     func() Status
+	Instance   string                 // of this process run, letters and digits; in the ids of streamed events
 	Owner      func(object.ID) string // engine that owns an object; nil = the process's own id
 	Unready    func() []string        // what is not ready; nil = always ready
 
@@ -82,6 +84,11 @@ type Options struct {
 	Token  string // of writes; "" = writes from loopback only
 	Public bool   // reads without a token on addresses that are not loopback
 	Debug  bool   // serve /gallery
+	// Hosts are further names of a loopback listener, a port behind them does
+	// not count: the one in -listen, those of a proxy in front.
+	Hosts []string
+	// Trouble says in sentences what is wrong with this process; nil = nothing.
+	Trouble func() []string
 
 	Stop   <-chan struct{} // closed when the process stops, so that streams end
 	Logger *slog.Logger

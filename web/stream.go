@@ -81,11 +81,8 @@ func (s *site) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	resume := after != ""
 	if resume {
-		if f.at, err = parsePosition(after); err != nil {
+		if f.at, err = s.resumeAt(r.Context(), after); err != nil {
 			return err
-		}
-		if s.History == nil {
-			return faultf(http.StatusServiceUnavailable, "this process has no event log to resume from; leave the position out")
 		}
 	}
 	if f.outlet, err = s.openStream(w); err != nil {
@@ -107,7 +104,7 @@ func (f *feed) run(ctx context.Context, resume bool) error {
 	defer sub.Close()
 	if !resume {
 		f.at = f.site.Projection.Position()
-		if err := f.send("id: " + formatPosition(f.at) + "\nevent: open\ndata: {}\n\n"); err != nil {
+		if err := f.send("id: " + f.site.eventID(f.at) + "\nevent: open\ndata: {}\n\n"); err != nil {
 			return err
 		}
 	} else if err := f.replay(ctx); err != nil {
@@ -150,7 +147,7 @@ func (f *feed) follow(ctx context.Context, events <-chan *event.Event) (bool, er
 		case <-f.site.Stop:
 			return false, nil
 		case <-beat.C:
-			if err := f.send("id: " + formatPosition(f.at) + "\n: still here\n\n"); err != nil {
+			if err := f.send("id: " + f.site.eventID(f.at) + "\n: still here\n\n"); err != nil {
 				return false, err
 			}
 		case e, ok := <-events:
@@ -181,7 +178,7 @@ func (f *feed) tell(e *event.Event) error {
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	return f.send("id: " + formatPosition(f.at) + "\ndata: " + string(data) + "\n\n")
+	return f.send("id: " + f.site.eventID(f.at) + "\ndata: " + string(data) + "\n\n")
 }
 
 func (f *feed) wants(e *event.Event) bool {
@@ -189,15 +186,4 @@ func (f *feed) wants(e *event.Event) bool {
 		return false
 	}
 	return len(f.kinds) == 0 || slices.ContainsFunc(f.kinds, e.Has)
-}
-
-// formatPosition writes a position as the id of an event: log, results.
-func formatPosition(p journal.Position) string { return fmt.Sprintf("%d-%d", p.Log, p.Results) }
-
-func parsePosition(text string) (journal.Position, error) {
-	var p journal.Position
-	if n, err := fmt.Sscanf(text, "%d-%d", &p.Log, &p.Results); err != nil || n != 2 || formatPosition(p) != text {
-		return p, faultf(http.StatusBadRequest, "position is %q; write the id of an event, as in 17-2040", text)
-	}
-	return p, nil
 }

@@ -17,6 +17,7 @@ import (
 type Follower interface {
 	Follow(ctx context.Context, from journal.Position, fn func([]event.Event) error, caughtUp func()) error
 	End(ctx context.Context) (journal.Position, error)
+	Opened() journal.Position
 }
 
 // EventsOptions are what Events needs. All but Registerer are required.
@@ -71,23 +72,28 @@ func (x *Events) Run(ctx context.Context, ready func()) error {
 }
 
 // start is the position behind the last written event; where a stream has none
-// in the file, or is shorter than the file says, its present end.
+// in the file, its present end. A killed process loses its newest measurements
+// and the next one gives their numbers again, so that the results go on where
+// this process found their end if the file is beyond it.
 func (x *Events) start(ctx context.Context, last journal.Position) (journal.Position, error) {
-	end, err := x.opt.Source.End(ctx)
+	from, err := x.opt.Source.End(ctx)
 	if err != nil {
-		return end, err
+		return from, err
 	}
-	from := end
+	found := x.opt.Source.Opened().Results
+	switch {
+	case last.Log > from.Log:
+		x.opt.Logger.Warn("events file is from another log, new events are appended behind it",
+			"file", x.opt.Path, "seq", last.Log, "end", from.Log)
+	case last.Results > found:
+		x.opt.Logger.Info("newest measurements in the events file were lost on the log, others follow under their numbers",
+			"file", x.opt.Path, "measurements", last.Results-found, "seq", last.Results, "end", found)
+	}
 	if last.Log != 0 {
-		from.Log = last.Log
+		from.Log = min(last.Log, from.Log)
 	}
 	if last.Results != 0 {
-		from.Results = last.Results
-	}
-	if from.Log > end.Log || from.Results > end.Results {
-		x.opt.Logger.Warn("events file is from another log, new events are appended behind it",
-			"file", x.opt.Path, "seq", last.Log, "end", end.Log)
-		from = journal.Position{Log: min(from.Log, end.Log), Results: min(from.Results, end.Results)}
+		from.Results = min(last.Results, found)
 	}
 	return from, nil
 }

@@ -27,6 +27,11 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type tape struct {
 	n    uint64
 	fail error
+	lost uint64 // of the newest measurements, so many are of this process
+}
+
+func (l tape) Opened() journal.Position {
+	return journal.Position{Log: l.n, Results: l.n - l.lost}
 }
 
 func (l tape) End(context.Context) (journal.Position, error) {
@@ -150,6 +155,56 @@ func TestANewFileBeginsNowAndOneOfAnotherLogToo(t *testing.T) {
 	}
 	if err := run(t, path, tape{n: 5}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A process that is killed loses measurements that stand in the file already.
+func TestAFileGoesOnAfterAKill(t *testing.T) {
+	for name, c := range map[string]struct {
+		last    string
+		log     []uint64
+		results []uint64
+		says    string
+	}{
+		"numbers that were lost are written again": {
+			`{"stream":"log","seq":7}` + "\n" + `{"stream":"results","seq":9}` + "\n",
+			count(7, 9), []uint64{9, 6, 7, 8, 9}, "level=INFO msg=\"newest measurements in the events file were lost on the log, others follow under their numbers\"",
+		},
+		"beyond the present end too": {
+			`{"stream":"log","seq":9}` + "\n" + `{"stream":"results","seq":5154}` + "\n",
+			count(9, 9), []uint64{5154, 6, 7, 8, 9}, "measurements=5149 seq=5154 end=5",
+		},
+		"what was not lost is not written twice": {
+			`{"stream":"log","seq":9}` + "\n" + `{"stream":"results","seq":4}` + "\n",
+			count(9, 9), count(4, 9), "",
+		},
+		"a decision that never was is of another log": {
+			`{"stream":"log","seq":10}` + "\n" + `{"stream":"results","seq":9}` + "\n",
+			count(10, 10), []uint64{9, 6, 7, 8, 9}, "level=WARN msg=\"events file is from another log",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "events.jsonl")
+			if err := os.WriteFile(path, []byte(c.last), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var logged bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			x := NewEvents(EventsOptions{
+				Path: path, Source: stopAfter{tape{n: 9, lost: 4}, cancel}, Append: line,
+				Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+			})
+			if err := x.Run(ctx, func() {}); err != nil {
+				t.Fatal(err)
+			}
+			got := seqs(t, path)
+			if !slices.Equal(got["log"], c.log) || !slices.Equal(got["results"], c.results) {
+				t.Errorf("got %v", got)
+			}
+			if text := logged.String(); !strings.Contains(text, c.says) || (text == "") != (c.says == "") || strings.Count(text, "\n") > 1 {
+				t.Errorf("logged %s", text)
+			}
+		})
 	}
 }
 

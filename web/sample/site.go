@@ -23,6 +23,7 @@ type Site struct {
 	events []event.Event
 	seq    [2]uint64 // by stream
 	more   chan struct{}
+	opened journal.Position
 }
 
 // New returns an installation of the given objects, all PENDING.
@@ -144,6 +145,20 @@ func (s *Site) End(context.Context) (journal.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return journal.Position{Log: s.seq[event.Log], Results: s.seq[event.Results]}, nil
+}
+
+// Reopen makes the present end what a restarted process finds.
+func (s *Site) Reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = journal.Position{Log: s.seq[event.Log], Results: s.seq[event.Results]}
+}
+
+// Opened returns where the log ended when it was opened.
+func (s *Site) Opened() journal.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened
 }
 
 // Follow hands out what stands behind a position and then what comes.

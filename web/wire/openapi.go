@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -11,6 +12,7 @@ type Param struct {
 	Name string
 	Type string // JSON schema type
 	Help string
+	In   string // header; "" = query
 }
 
 // Route is one documented way into the API.
@@ -74,7 +76,7 @@ func operation(r Route) dict {
 		}
 	}
 	for _, p := range r.Params {
-		params = append(params, dict{"name": p.Name, "in": "query", "description": p.Help, "schema": dict{"type": p.Type}})
+		params = append(params, dict{"name": p.Name, "in": cmp.Or(p.In, "query"), "description": p.Help, "schema": dict{"type": p.Type}})
 	}
 	if len(params) > 0 {
 		op["parameters"] = params

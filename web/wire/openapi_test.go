@@ -37,7 +37,7 @@ func dig(doc any, keys ...string) any {
 
 func TestRoutesAreDescribed(t *testing.T) {
 	doc := described(t,
-		Route{Method: "GET", Path: "/hosts/{host}/x", Help: "one host", Answer: "Host", Status: 200, Params: []Param{{"fields", "string", "which fields"}}},
+		Route{Method: "GET", Path: "/hosts/{host}/x", Help: "one host", Answer: "Host", Status: 200, Params: []Param{{Name: "fields", Type: "string", Help: "which fields"}}},
 		Route{Method: "POST", Path: "/commands", Help: "ask", Body: "Command", Answer: "Accepted", Status: 202, Write: true},
 		Route{Method: "GET", Path: "/commands", Help: "stream", Answer: "Event", Status: 200, Media: "text/event-stream"},
 	)
