@@ -85,10 +85,14 @@ func (b *Bus) open(ctx context.Context) error {
 	if err := b.declare(ctx); err != nil {
 		return err
 	}
-	if b.embed != nil {
-		return b.embed.guard.afterDeclare(ctx, b.js)
+	if b.embed == nil {
+		return nil
 	}
-	return nil
+	if err := b.embed.guard.afterDeclare(ctx, b.js); err != nil {
+		return err
+	}
+	b.embed.watch, err = watchStore(b)
+	return err
 }
 
 // Conn returns the connection.

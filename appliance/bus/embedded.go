@@ -15,6 +15,7 @@ type embedded struct {
 	lock   *os.File
 	guard  *guard
 	log    *serverLog
+	watch  *watch // from when the bus is open
 }
 
 // startEmbedded locks the folder, looks at what stands in it and starts the
@@ -72,6 +73,8 @@ func (e *embedded) start(b *Bus) error {
 
 // stop shuts down and waits until every file is written, then lets the folder go.
 func (e *embedded) stop() error {
+	e.log.complain(nil)
+	e.watch.stop()
 	if e.server != nil {
 		e.log.notify(nil)
 		e.server.Shutdown()

@@ -16,6 +16,7 @@ type serverLog struct {
 	mu    sync.Mutex
 	fatal error
 	onEnd func(error)
+	onErr func(line string)
 }
 
 func (l *serverLog) write(level slog.Level, format string, v []any) {
@@ -35,8 +36,16 @@ func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, 
 // Warnf logs a warning.
 func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, format, v) }
 
-// Errorf logs an error.
-func (l *serverLog) Errorf(format string, v ...any) { l.write(slog.LevelError, format, v) }
+// Errorf logs an error and passes it to whoever judges what it means.
+func (l *serverLog) Errorf(format string, v ...any) {
+	l.write(slog.LevelError, format, v)
+	l.mu.Lock()
+	onErr := l.onErr
+	l.mu.Unlock()
+	if onErr != nil {
+		onErr(fmt.Sprintf(format, v...))
+	}
+}
 
 // Debugf logs at debug level.
 func (l *serverLog) Debugf(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
@@ -73,5 +82,12 @@ func (l *serverLog) failed() error {
 func (l *serverLog) notify(onEnd func(error)) {
 	l.mu.Lock()
 	l.onEnd = onEnd
+	l.mu.Unlock()
+}
+
+// complain names who is told of every error line from now on.
+func (l *serverLog) complain(onErr func(line string)) {
+	l.mu.Lock()
+	l.onErr = onErr
 	l.mu.Unlock()
 }
