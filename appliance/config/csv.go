@@ -95,6 +95,7 @@ func (t *csvTable) bad(pos Position, path, format string, args ...any) {
 // broken reports what the CSV reader could not read; the rest of the file is lost
 // with it, because nobody knows where the next row starts.
 func (t *csvTable) broken(err error) {
+	t.out.lost = true
 	var pe *csv.ParseError
 	if !errors.As(err, &pe) {
 		t.bad(Position{File: t.file}, "", "%s", err)

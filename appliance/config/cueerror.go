@@ -13,6 +13,9 @@ import (
 // translateOne adds one error of CUE in the operator's words. CUE's own text is
 // for developers, so what is not known here gets a text that is true of any.
 func (src *source) translateOne(e errors.Error) {
+	if src.consequence(e) {
+		return
+	}
 	format, args := e.Msg()
 	places := positions(e)
 	pos := Position{}
@@ -44,8 +47,12 @@ func cueText(format string, args []any, places []Position) string {
 	// The error about the package that follows says the same and what to do.
 	case strings.HasPrefix(format, "import %q not found"):
 		return ""
-	case strings.HasPrefix(format, "package %q imported but not defined"):
-		return fmt.Sprintf("the package %s is not available; only CUE's own packages can be imported", quote(arg(0)))
+	case missingPackage(format):
+		return fmt.Sprintf("the package %s was not found; only CUE's own packages, such as \"strings\", can be imported", quote(arg(0)))
+	case strings.HasPrefix(format, "predeclared name"):
+		return fmt.Sprintf("nothing is named %s; names with __ belong to CUE", quote(arg(0)))
+	case strings.HasPrefix(format, "cannot have both alias and field"):
+		return fmt.Sprintf("%s names both a field and a let here; rename one", quote(arg(0)))
 	case strings.HasPrefix(format, "undefined field"):
 		return fmt.Sprintf("refers to a field %s that does not exist", strings.Trim(arg(0), `"`))
 	case strings.Contains(format, "structural cycle"), strings.Contains(format, "cycle"):
@@ -67,7 +74,7 @@ func cueText(format string, args []any, places []Position) string {
 		strings.HasPrefix(format, "illegal "), strings.HasPrefix(format, "found "), strings.Contains(format, "literal"):
 		return "not the syntax of CUE: " + fmt.Sprintf(format, args...)
 	case strings.Contains(format, "imported and not used"):
-		return fmt.Sprintf("the package %s is imported and not used; remove the import", quote(arg(0)))
+		return fmt.Sprintf("the package %s is imported and not used; remove the import", arg(0))
 	}
 	return "no value satisfies everything that is written about it" + elsewhere(places)
 }
@@ -101,6 +108,10 @@ func positions(e errors.Error) []Position {
 func cuePath(parts []string) *path {
 	var at *path
 	for _, p := range parts {
+		// Names such as let[] or ? are CUE's own; the place shows what is meant.
+		if p == "?" || strings.HasSuffix(p, "[]") {
+			break
+		}
 		if i, err := strconv.Atoi(p); err == nil {
 			at = at.at(i)
 			continue

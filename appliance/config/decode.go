@@ -17,6 +17,7 @@ type decoder struct {
 	strings  interner
 	secrets  secrets
 	unknown  map[Position]bool // names reported: a CSV column is one name in many rows
+	lost     bool              // an inventory could not be read, so hosts are missing
 }
 
 // bad adds a problem. The text says what is wrong, then what would be right.

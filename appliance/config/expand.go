@@ -142,6 +142,9 @@ func (l *loader) hostRule(h *host, c *check) *object.Rule {
 
 // note remembers an object whose check refers to others.
 func (l *loader) note(o *object.Object, c *check) {
+	if c != nil {
+		l.use(o, c)
+	}
 	if c != nil && c.check.Aggregate != nil {
 		l.built = append(l.built, built{o, c})
 	}
@@ -183,6 +186,10 @@ func (l *loader) services(objects []*object.Object, h *host, ho *object.Object, 
 			continue
 		}
 		if !own.hasCheck {
+			// The rule that gives it a check may be the one that could not be read.
+			if l.incomplete["service"] {
+				continue
+			}
 			l.bad(own.at, own.pos, "no rule gives this host the service %s, so it needs a check of its own; write check: {...}%s",
 				quote(own.name), didYouMean(own.name, serviceNames(by)))
 			continue

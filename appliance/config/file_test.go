@@ -119,7 +119,7 @@ func TestWhatCUERefuses(t *testing.T) {
 		{"a missing comma", "hosts: {a: {} b: {}}\n", "a comma or a line break is missing"},
 		{"only a type", "hosts: a: zone: string\n", "has no value yet, only a type"},
 		{"a number over a limit of its own", "#n: <10\nhosts: a: attempts: #n & 12\n", ""},
-		{"a foreign package", "import \"example.com/x\"\nhosts: a: zone: x.y\n", "only CUE's own packages can be imported"},
+		{"a foreign package", "import \"example.com/x\"\nhosts: a: zone: x.y\n", "only CUE's own packages, such as"},
 		{"an import for nothing", "import \"strings\"\nhosts: a: {}\n", "imported and not used"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 type inventoryFile struct {
 	hosts    []inventoryHost
 	problems Problems
+	lost     bool // hosts of it may be missing
 }
 
 // inventoryHost is one host as a tree.
@@ -60,9 +61,12 @@ func hostsOf(root *node) *inventoryFile {
 func (d *decoder) inventories(s *section, dir string, each func(inventoryHost)) []string {
 	var files []string
 	seen := map[string]bool{}
+	list := s.n.get("inventory")
+	d.lost = list != nil && (list.kind != kindList || list.holdsBad())
 	s.list("inventory", func(at *path, n *node) {
 		pattern, ok := d.text(at, n)
 		if !ok {
+			d.lost = true
 			return
 		}
 		for _, name := range d.glob(at, n.pos, dir, pattern) {
@@ -73,6 +77,7 @@ func (d *decoder) inventories(s *section, dir string, each func(inventoryHost)) 
 			files = append(files, name)
 			f := d.readInventory(at, n.pos, name)
 			d.problems = append(d.problems, f.problems...)
+			d.lost = d.lost || f.lost
 			for _, h := range f.hosts {
 				each(h)
 			}
@@ -95,6 +100,7 @@ func (d *decoder) glob(at *path, pos Position, dir, pattern string) []string {
 		return []string{full}
 	}
 	names, err := filepath.Glob(full)
+	d.lost = d.lost || len(names) == 0
 	switch {
 	case err != nil:
 		d.bad(at, pos, `%s is not a pattern; write one such as "cmdb/*.json"`, quote(pattern))
@@ -125,12 +131,15 @@ func (d *decoder) readInventory(at *path, pos Position, name string) *inventoryF
 		read = readYAML
 	default:
 		d.bad(at, pos, "%s is no inventory; use a file that ends in .csv, .json, .yaml or .yml", quote(name))
-		return &inventoryFile{}
+		return &inventoryFile{lost: true}
 	}
 	content, err := os.ReadFile(name)
 	if err != nil {
 		d.bad(at, pos, "cannot read %s: %s", quote(name), plainError(err))
-		return &inventoryFile{}
+		return &inventoryFile{lost: true}
 	}
-	return read(name, content)
+	f := read(name, content)
+	// One row of a table that does not fit takes away no more than itself.
+	f.lost = f.lost || len(f.problems) > 0 && len(f.hosts) == 0
+	return f
 }

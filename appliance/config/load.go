@@ -16,6 +16,9 @@ type Options struct {
 	ReadSecret func(name string) ([]byte, error)
 	// LookupEnv returns the variable that "env:NAME" names; nil = os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
+	// IsPlugin tells whether a path is a program that may be run as a plugin;
+	// nil = the disk is asked.
+	IsPlugin func(path string) bool
 	// AllZonesLocal warns of zones other than "default", for a process that
 	// runs every zone itself.
 	AllZonesLocal bool
@@ -54,6 +57,7 @@ func Load(path string, opts Options) (*Config, Problems) {
 	}
 	l := newLoader(src, dir, opts)
 	l.declarations()
+	l.holes()
 	l.references()
 	l.problems = append(l.problems, src.problems...)
 	l.expand()
@@ -61,6 +65,7 @@ func Load(path string, opts Options) (*Config, Problems) {
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()
 	}
+	l.textWarnings()
 	l.warn()
 	l.out.Warnings = l.out.Warnings.sorted()
 	l.out.Set.Generation = l.generation()
@@ -90,8 +95,13 @@ type loader struct {
 	shared map[digest]*object.Rule
 	plain  map[*check]*object.Rule // of hosts without timing of their own
 	built  []built
+	checks []*check // that objects use and that hold macros or plugins
+	custom []string // macros of every declared variable, once they were asked for
 	clash  map[[2]string]bool
 	hints  int // suggestions looked for in large sets
+	// incomplete holds what may be declared in a part that could not be read:
+	// host, group, service, contact or period.
+	incomplete map[string]bool
 }
 
 // newLoader prepares an empty generation; nil hooks become those of the system.
@@ -99,6 +109,7 @@ func newLoader(src *source, dir string, opts Options) *loader {
 	l := &loader{
 		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
 		shared: map[digest]*object.Rule{}, plain: map[*check]*object.Rule{}, clash: map[[2]string]bool{},
+		incomplete: map[string]bool{},
 		out: &Config{
 			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
 			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},
@@ -126,14 +137,14 @@ func (l *loader) declarations() {
 	s := l.open(nil, l.src.root)
 	l.readDefaults(s)
 	s.each("hosts", func(at *path, f field) {
-		l.declare(l.host(at, f.pos, f.name, f.node, false))
+		l.read(at, f.pos, f.name, f.node, false)
 	})
 	l.out.Files = append(l.out.Files, l.inventories(s, l.dir, func(h inventoryHost) {
 		at := (*path)(nil).field("hosts").field(h.name)
 		if h.name == "" {
 			at = nil // a list item without a name
 		}
-		l.declare(l.host(at, h.pos, h.name, h.tree, h.listed))
+		l.read(at, h.pos, h.name, h.tree, h.listed)
 	})...)
 	s.each("services", func(at *path, f field) { l.rules = append(l.rules, l.rule(at, f)) })
 	l.readPeople(s)
@@ -192,12 +203,25 @@ func (l *loader) readPeople(s *section) {
 	})
 }
 
+// read decodes one host and adds it.
+func (l *loader) read(at *path, pos Position, name string, n *node, listed bool) {
+	before := len(l.problems)
+	h := l.host(at, pos, name, n, listed)
+	h.flawed = len(l.problems) > before || n.holdsBad()
+	l.declare(h)
+}
+
 // declare adds a host unless its name is taken.
 func (l *loader) declare(h *host) {
 	if badName(h.name) != "" {
 		return // reported where it was read
 	}
 	if first, taken := l.byName[h.name]; taken {
+		// Who wrote a wrong field into a host of an inventory may not have meant to
+		// declare it at all.
+		if first.flawed || h.flawed {
+			return
+		}
 		l.bad(h.at, h.pos, "declared twice, first at %s; keep one", first.pos)
 		return
 	}

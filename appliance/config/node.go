@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,6 +32,30 @@ type node struct {
 	items []*node
 	// fields keep the order of the file; names are unique.
 	fields []field
+	// partial tells that fields may be missing, because CUE could not make them.
+	partial bool
+}
+
+// holdsBad tells whether a value or one within it was unusable.
+func (n *node) holdsBad() bool {
+	if n.kind == kindBad {
+		return true
+	}
+	for i := range n.fields {
+		if n.fields[i].node.holdsBad() {
+			return true
+		}
+	}
+	return slices.ContainsFunc(n.items, (*node).holdsBad)
+}
+
+// incomplete tells whether names that a set of fields declares may be unknown.
+func (n *node) incomplete() bool {
+	if n == nil {
+		return false
+	}
+	bad := func(f field) bool { return f.node.kind == kindBad }
+	return n.kind == kindBad || n.partial || slices.ContainsFunc(n.fields, bad)
 }
 
 // field is one named value of a map.

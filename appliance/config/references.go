@@ -49,8 +49,25 @@ func (l *loader) references() {
 	}
 }
 
-// unknown reports a name that is not declared.
+// holes notes which declarations are incomplete, because something that stands
+// in the list of problems already kept them from being read.
+func (l *loader) holes() {
+	for what, section := range map[string]string{
+		"host": "hosts", "service": "services", "contact": "contacts", "period": "periods",
+	} {
+		l.incomplete[what] = l.src.root.incomplete() || l.src.root.get(section).incomplete()
+	}
+	hosts := l.incomplete["host"] || l.lost
+	l.incomplete["host"], l.incomplete["group"] = hosts, hosts
+	l.incomplete["service"] = hosts || l.incomplete["service"]
+}
+
+// unknown reports a name that is not declared, unless its declaration may be
+// what could not be read.
 func (l *loader) unknown(r ref, what string, candidates func(func(string) bool)) {
+	if l.incomplete[what] {
+		return
+	}
 	hint := ""
 	// The hints cost the product of both lists; the problems themselves do not.
 	if l.hints < maxHints {

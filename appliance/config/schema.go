@@ -64,6 +64,9 @@ func (src *source) checkSchema(ctx *cue.Context, user cue.Value) {
 	}
 	both := all.LookupPath(cue.ParsePath("#Config")).Unify(user)
 	for _, e := range errors.Errors(both.Validate(cue.Concrete(false), cue.All())) {
+		if src.consequence(e) {
+			continue
+		}
 		at := strings.TrimPrefix(cuePath(e.Path()).String(), `"#Config".`)
 		pos, ok := src.labels[at]
 		if places := positions(e); !ok && len(places) > 0 {

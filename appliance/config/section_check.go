@@ -19,6 +19,9 @@ type check struct {
 	at        *path
 	pos       Position
 	members   []ref // of an aggregate
+	macros    []*macroUse
+	used      bool // by an object
+	local     bool // by an object that this process may check itself
 }
 
 // noCheck is the check of a host that is not checked itself.
@@ -41,7 +44,7 @@ func (s *section) check(name string, k object.Kind) *check {
 		return nil
 	}
 	c := s.d.open(at, n)
-	out := &check{at: at, pos: n.pos}
+	out := &check{at: at, pos: n.pos, macros: macrosIn(at, n, false, nil)}
 	found := c.readKinds(out, k)
 	// A kind of a later release counts as given, so that the operator does not
 	// read "says nothing" about a check that says something.

@@ -21,6 +21,7 @@ type host struct {
 	vars     map[string]string
 	check    *check
 	services []service
+	flawed   bool // something about it was reported
 }
 
 // service is what a rule and a host's own service have in common.

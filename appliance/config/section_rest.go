@@ -9,6 +9,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/filter"
+	"jaque.sh/jaque/appliance/rule/macro"
 )
 
 // targets are the kinds of sink.
@@ -260,8 +261,11 @@ func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config)
 	}
 	out.PluginPath = s.texts("plugin_path")
 	s.each("macros", func(at *path, f field) {
-		if !macroName.MatchString(f.name) {
+		switch {
+		case !macroName.MatchString(f.name):
 			d.bad(at, f.pos, "%s is not the name of a macro; write capital letters, digits and _ such as USER1", quote(f.name))
+		case macro.Known(f.name) && !strings.HasPrefix(f.name, "USER"):
+			d.bad(at, f.pos, "$%s$ has a value already; write another name", f.name)
 		}
 		out.Macros[d.strings.get(f.name)] = d.secret(at, f.node)
 	})

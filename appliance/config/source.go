@@ -9,7 +9,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
@@ -21,6 +20,7 @@ type source struct {
 	files    []string
 	problems Problems
 	labels   map[string]Position // written-out path of a field to its first name
+	taken    map[Position]bool   // names that were replaced, because nobody declared them
 	root     *node
 
 	refused                        Problems // by the schema
@@ -30,11 +30,11 @@ type source struct {
 // readSource reads a CUE file or the package in a directory and turns it into a
 // tree. Nothing of CUE outlives the call.
 func readSource(path string) *source {
-	src := &source{labels: map[string]Position{}}
+	src := &source{labels: map[string]Position{}, taken: map[Position]bool{}}
 	if src.files = src.find(path); len(src.problems) > 0 {
 		return src
 	}
-	inst := build.NewContext().NewInstance("", nil)
+	var files []*ast.File
 	pkg, first := "", ""
 	for _, name := range src.files {
 		f := src.parse(name)
@@ -50,14 +50,12 @@ func readSource(path string) *source {
 		}
 		pkg, first = own, name
 		src.index(nil, f.Decls)
-		if err := inst.AddSyntax(f); err != nil {
-			src.translate(err)
-		}
+		files = append(files, f)
 	}
 	if len(src.problems) > 0 {
 		return src
 	}
-	src.evaluate(inst)
+	src.evaluate(files)
 	return src
 }
 
@@ -148,23 +146,16 @@ func (src *source) indexValue(at *path, value ast.Expr) {
 
 // evaluate turns the package into a tree and reports what CUE cannot make sense
 // of. A panic in CUE becomes a problem: a reload must never end the process.
-func (src *source) evaluate(inst *build.Instance) {
+func (src *source) evaluate(files []*ast.File) {
 	defer func() {
 		if p := recover(); p != nil {
 			src.root = nil
 			src.add(Position{File: src.files[0]}, "", "CUE cannot evaluate this package (%v); take out what was added last", p)
 		}
 	}()
-	if err := inst.Complete(); err != nil {
-		src.translate(err)
-	}
 	ctx := cuecontext.New()
-	value := ctx.BuildInstance(inst)
-	if _, err := value.Fields(cue.ErrorsAsValues(true)); err != nil {
-		src.translate(value.Err())
-		if len(src.problems) == 0 {
-			src.translate(err)
-		}
+	value, ok := src.compile(ctx, files)
+	if !ok {
 		return
 	}
 	if err := value.Validate(cue.Concrete(false), cue.All()); err != nil {
@@ -209,6 +200,8 @@ func (src *source) tree(at *path, v cue.Value) *node {
 	}
 	if n.kind == kindMap || v.Kind() == cue.StructKind {
 		src.structure(at, v, n)
+		// What is wrong below explains itself; else fields of this struct are missing.
+		n.partial = n.partial && !n.holdsBad()
 	}
 	return n
 }
@@ -219,7 +212,12 @@ func (src *source) openValue(at *path, v cue.Value, n *node) {
 	if v.IncompleteKind() == cue.BottomKind {
 		it, err := v.Fields(cue.ErrorsAsValues(true))
 		if err == nil && it.Next() {
-			n.kind = kindMap
+			n.kind, n.partial = kindMap, true
+			// A list in which an item is wrong has indices for names.
+			if it.Selector().LabelType() == cue.IndexLabel {
+				n.kind = kindList
+				src.items(at, v, n)
+			}
 			return
 		}
 		src.translate(v.Err())
@@ -227,6 +225,14 @@ func (src *source) openValue(at *path, v cue.Value, n *node) {
 	}
 	if v.IncompleteKind() != cue.StructKind && v.Err() == nil {
 		src.add(n.pos, at.String(), "has no value yet, only a type; write a value")
+	}
+}
+
+// items copies what a list holds, the items that are wrong as bad nodes.
+func (src *source) items(at *path, v cue.Value, n *node) {
+	it, err := v.Fields(cue.ErrorsAsValues(true))
+	for err == nil && it.Next() {
+		n.items = append(n.items, src.tree(at.at(len(n.items)), it.Value()))
 	}
 }
 
@@ -265,9 +271,19 @@ func position(p token.Pos) Position {
 	return Position{File: at.Filename, Line: at.Line, Column: at.Column}
 }
 
-// translate adds every error of CUE in the operator's words.
+// translate adds every error of CUE in the operator's words. An import of what
+// is not there is not also one that nobody uses.
 func (src *source) translate(err error) {
-	for _, e := range errors.Errors(err) {
+	all, missing := errors.Errors(err), map[Position]bool{}
+	for _, e := range all {
+		if format, _ := e.Msg(); missingPackage(format) {
+			missing[position(e.Position())] = true
+		}
+	}
+	for _, e := range all {
+		if format, _ := e.Msg(); strings.HasPrefix(format, "imported and not used") && missing[position(e.Position())] {
+			continue
+		}
 		src.translateOne(e)
 	}
 }

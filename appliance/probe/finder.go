@@ -22,6 +22,10 @@ var usualFolders = [...]string{
 	"/opt/plugins",
 }
 
+// UsualFolders lists the folders that are searched for a plugin after those of
+// the config, in this order.
+func UsualFolders() []string { return append([]string(nil), usualFolders[:]...) }
+
 // finder turns a plugin's name into a path and remembers it.
 type finder struct {
 	folders []string

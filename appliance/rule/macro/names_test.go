@@ -75,3 +75,29 @@ func TestAStateThatNobodyKnowsIsTheInitialOne(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestEveryNameThatIsListedIsKnown(t *testing.T) {
+	names := macro.Names()
+	if len(names) < 150 {
+		t.Errorf("only %d names", len(names))
+	}
+	for _, name := range names {
+		if !macro.Known(name) || !macro.Known(name+":x") {
+			t.Errorf("%s is listed and not known", name)
+		}
+	}
+	for _, name := range []string{"HOSTADRESS", "USER0", "USER257", "ARG33", "", "hostname", "_FOO"} {
+		if macro.Known(name) {
+			t.Errorf("%q counts as known", name)
+		}
+	}
+}
+
+func TestUsedNamesAreThoseThatExpandLooksFor(t *testing.T) {
+	if got := macro.Used("no dollars"); got != nil {
+		t.Errorf("got %q", got)
+	}
+	if got := strings.Join(macro.Used("$HOSTNAME$ $$ $_HOSTX:web$"), "|"); got != "HOSTNAME|_HOSTX:web" {
+		t.Errorf("got %q", got)
+	}
+}

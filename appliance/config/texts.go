@@ -1,0 +1,178 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/probe"
+	"jaque.sh/jaque/appliance/rule/macro"
+)
+
+// macroUse is one macro in a text of a check.
+type macroUse struct {
+	name    string // without dollars and without what stands behind a colon
+	at      *path
+	pos     Position
+	shell   bool // in a line for a shell, where a dollar may be the shell's
+	defined bool // of a custom variable: an object that uses the check has it
+}
+
+// looksLikeMacro leaves out what happens to stand between two dollars.
+var looksLikeMacro = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:|$)`)
+
+// macrosIn collects the macros in every text of a check.
+func macrosIn(at *path, n *node, shell bool, found []*macroUse) []*macroUse {
+	for _, f := range n.fields {
+		found = macrosIn(at.field(f.name), f.node, shell || f.name == "shell", found)
+	}
+	for i, item := range n.items {
+		found = macrosIn(at.at(i), item, shell, found)
+	}
+	if n.kind != kindText || !strings.Contains(n.text, "$") {
+		return found
+	}
+	for _, name := range macro.Used(n.text) {
+		if !looksLikeMacro.MatchString(name) {
+			continue
+		}
+		plain, _, onDemand := strings.Cut(name, ":")
+		// Whose variables $_HOSTX:web$ means is known only when it is expanded.
+		found = append(found, &macroUse{name: plain, at: at, pos: n.pos, shell: shell, defined: onDemand})
+	}
+	return found
+}
+
+// use notes that an object is checked this way and which of the custom variables
+// in the texts it has.
+func (l *loader) use(o *object.Object, c *check) {
+	if len(c.macros) == 0 && len(c.check.Plugin) == 0 {
+		return
+	}
+	if !c.used {
+		c.used = true
+		l.checks = append(l.checks, c)
+	}
+	c.local = c.local || o.Zone == "default" || l.opts.AllZonesLocal
+	for _, m := range c.macros {
+		m.defined = m.defined || hasVar(o.HostObject().Vars, m.name, "_HOST") || hasVar(o.Vars, m.name, "_SERVICE")
+	}
+}
+
+// hasVar tells whether variables hold the one that a macro names.
+func hasVar(vars map[string]string, name, prefix string) bool {
+	if len(vars) == 0 {
+		return false
+	}
+	rest, ok := strings.CutPrefix(name, prefix)
+	_, has := vars[rest]
+	return ok && has
+}
+
+// textWarnings tells of macros without a value and of plugins that are not on
+// this machine, in the checks that objects use.
+func (l *loader) textWarnings() {
+	missing := map[string]bool{}
+	for _, c := range l.checks {
+		for _, m := range c.macros {
+			l.macroWarning(m)
+		}
+		if len(c.check.Plugin) > 0 && c.local {
+			l.pluginWarning(c, missing)
+		}
+	}
+}
+
+// macroWarning tells what is wrong with one macro, if anything.
+func (l *loader) macroWarning(m *macroUse) {
+	_, declared := l.out.Macros[m.name]
+	custom := strings.HasPrefix(m.name, "_HOST") || strings.HasPrefix(m.name, "_SERVICE")
+	shown := "$" + m.name + "$"
+	switch {
+	case declared, custom && m.defined:
+	case custom:
+		l.warning(m.at, m.pos, "%s is empty: no host or service that is checked this way has this variable%s", shown, l.similar(shown, l.customNames()))
+	case strings.HasPrefix(m.name, "ARG") && macro.Known(m.name):
+		l.warning(m.at, m.pos, "%s is always empty, a check has no arguments; write the value itself", shown)
+	case strings.HasPrefix(m.name, "USER") && macro.Known(m.name):
+		l.warning(m.at, m.pos, "%s is empty; give it a value: settings: macros: %s: \"...\"", shown, m.name)
+	case macro.Known(m.name):
+	default:
+		hint := l.similar(shown, append(macro.Names(), sortedKeys(l.out.Macros)...))
+		// A shell has names of its own between dollars.
+		if m.shell && (hint == "" || len(m.name) < 6) {
+			return
+		}
+		if hint == "" {
+			hint = `; declare it in settings: macros, or write "$$" for a dollar`
+		}
+		l.warning(m.at, m.pos, "%s is no macro and stays as it is%s", shown, hint)
+	}
+}
+
+// similar suggests one of some names, with its dollars.
+func (l *loader) similar(shown string, names []string) string {
+	if l.hints >= maxHints {
+		return ""
+	}
+	l.hints++
+	if slices.Contains(names, strings.Trim(shown, "$")) {
+		return "; only others have it"
+	}
+	return didYouMean(shown, func(yield func(string) bool) {
+		for _, name := range names {
+			if !yield("$" + name + "$") {
+				return
+			}
+		}
+	})
+}
+
+// customNames lists the macros of every variable that is declared.
+func (l *loader) customNames() []string {
+	if l.custom != nil {
+		return l.custom
+	}
+	all := map[string]bool{}
+	for _, o := range l.out.Set.Objects {
+		prefix := "_HOST"
+		if o.Kind() == object.Service {
+			prefix = "_SERVICE"
+		}
+		for name := range o.Vars {
+			all[prefix+name] = true
+		}
+	}
+	l.custom = append([]string{}, sortedKeys(all)...)
+	return l.custom
+}
+
+// pluginWarning tells once that a plugin is in none of the folders.
+func (l *loader) pluginWarning(c *check, missing map[string]bool) {
+	name := c.check.Plugin[0]
+	if missing[name] || strings.ContainsAny(name, "/$") {
+		return
+	}
+	missing[name] = true // or there, which is known then as well
+	folders := append(slices.Clone(l.out.PluginPath), probe.UsualFolders()...)
+	isPlugin := l.opts.IsPlugin
+	if isPlugin == nil {
+		isPlugin = executable
+	}
+	for _, folder := range folders {
+		if isPlugin(filepath.Join(folder, name)) {
+			return
+		}
+	}
+	l.warning(c.at.field("plugin").at(0), c.pos, "the plugin %s is not on this machine; install it in one of %s, or write its absolute path",
+		quote(name), strings.Join(folders, ", "))
+}
+
+// executable tells whether a path is a program.
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
