@@ -56,6 +56,13 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	}
 	j.app = newAppender(j.pub, j.metrics, j.metrics.account(event.Log), b.Stored)
 	j.results = j.metrics.account(event.Results)
+	go func() {
+		select {
+		case <-b.Failed():
+			j.pub.giveUp() // nobody will answer any more
+		case <-j.over:
+		}
+	}()
 	if j.opened, err = j.End(ctx); err != nil {
 		return nil, errors.Join(err, j.Close(ctx))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -403,6 +404,25 @@ func TestRestartAfterRetentionEmptiedTheLog(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// When the bus ends by itself, nobody waits for the time-out.
+func TestFailedBusAnswersEverybody(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	j, b := openIn(t, bus.Options{Data: data}, Options{Timeout: time.Hour})
+	got := make(chan error, 1)
+	if _, err := b.Conn().Subscribe("silent", func(*nats.Msg) {}); err != nil {
+		t.Fatal(err)
+	}
+	j.pub.send(&nats.Msg{Subject: "silent"}, func(a answer) { got <- a.err })
+	b.Conn().Close()
+	if err := <-got; !errors.Is(err, ErrUnknown) {
+		t.Errorf("what waited got %v, want ErrUnknown", err)
+	}
+	if _, err := put(t, j, decision("db", 1, 0), 0); !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrClosed) {
+		t.Errorf("an append afterwards got %v, want an error at once", err)
 	}
 }
 

@@ -134,8 +134,8 @@ func (p *publisher) sweep() {
 	}
 }
 
-// close gives up on everything that still waits.
-func (p *publisher) close() error {
+// giveUp ends the wait of everything that was sent, and refuses the rest.
+func (p *publisher) giveUp() {
 	p.mu.Lock()
 	p.closed = true
 	left := p.waiting
@@ -144,6 +144,11 @@ func (p *publisher) close() error {
 	for _, w := range left {
 		w.done(answer{err: fmt.Errorf("%w: %w", ErrUnknown, ErrClosed)})
 	}
+}
+
+// close gives up and ends the subscription.
+func (p *publisher) close() error {
+	p.giveUp()
 	if err := p.sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
 		return fmt.Errorf("end acknowledgements: %w", err)
 	}
