@@ -114,6 +114,9 @@ func (o *Options) check() error {
 	if o.Unready == nil {
 		o.Unready = func() []string { return nil }
 	}
+	if o.Trouble == nil {
+		o.Trouble = func() []string { return nil }
+	}
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
 	}

@@ -50,11 +50,13 @@ func (s *site) pageRoutes() []route {
 func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 	n := s.Projection.Counts()
 	trouble := n.UnhandledHosts + n.UnhandledServices
+	st := s.Status()
 	c := view.Chrome{
 		Title: view.Title(title, trouble), Section: section, Here: r.URL.RequestURI(),
 		Style: s.assets.hashed["jaque.css"], Script: s.assets.hashed["jaque.js"], Icon: s.assets.hashed["icon.svg"],
-		Version: s.Status().Version, Trouble: trouble, Status: view.Summary(trouble),
-		SignIn: s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
+		Version: st.Version, Trouble: trouble, Status: view.Summary(trouble),
+		Banners: view.NewBanners(!st.Reload.OK && !st.Reload.At.IsZero(), len(st.Reload.Problems), s.Trouble()),
+		SignIn:  s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
 	}
 	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {
 		c.Theme = t.Value
@@ -295,7 +297,7 @@ func (s *site) engine(w http.ResponseWriter, r *http.Request) error {
 		Objects: view.Count(len(set.Hosts), "host", "hosts") + ", " + view.Count(len(set.Objects)-len(set.Hosts), "service", "services"),
 	}
 	switch {
-	case !st.Reload.OK:
+	case !st.Reload.OK && !st.Reload.At.IsZero():
 		v.Reload.Badge = view.Badge{Name: "REFUSED", Tone: "crit"}
 	case len(st.Reload.Problems) > 0:
 		v.Reload.Badge = view.Badge{Name: "WARNINGS", Tone: "warn"}

@@ -20,6 +20,7 @@ type statusAnswer struct {
 	Counts   countAnswer `json:"counts"`
 	Latency  Latency     `json:"check_latency"`
 	Config   reload      `json:"config"`
+	Trouble  []string    `json:"trouble"` // sentences on what is wrong with this process
 }
 
 // logAnswer says how far the log was read. Age is in seconds since the newest
@@ -64,7 +65,7 @@ func (s *site) status(w http.ResponseWriter, r *http.Request) error {
 		Members: append([]string{}, st.Members...), Started: wire.Stamp(st.Started),
 		Log:     logAnswer{Seq: at.Log, Results: at.Results, Newest: wire.Time(s.Projection.Newest())},
 		Counts:  counts(s.Projection.Counts()),
-		Latency: st.Latency,
+		Latency: st.Latency, Trouble: append([]string{}, s.Trouble()...),
 		Config: reload{
 			Generation: set.Generation, LastReload: wire.Stamp(st.Reload.At), Successful: st.Reload.OK,
 			Problems: append([]string{}, st.Reload.Problems...), Hosts: len(set.Hosts), Services: len(set.Objects) - len(set.Hosts),

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const body = document.body;
-  const parts = ["live", "nav", "summary"];
+  const parts = ["live", "nav", "summary", "banner"];
   const link = document.getElementById("link");
 
   // Times are rendered in UTC; the title gets the viewer's zone.

@@ -16,6 +16,31 @@ type Chrome struct {
 	Status   string // one sentence on the whole, read out when it changes
 	SignedIn bool   // the browser may write
 	SignIn   bool   // there is a token to sign in with
+	Banners  []Banner
+}
+
+// Banner is one thing that is wrong with jaque itself, said on every page.
+type Banner struct {
+	Text string
+	Link Link // where more is said
+}
+
+// NewBanners returns what is to be said above every page: that the last
+// configuration was refused for a number of problems, and further sentences.
+func NewBanners(refused bool, problems int, trouble []string) []Banner {
+	var out []Banner
+	more := Link{Label: "See the engine", URL: "/status"}
+	for _, t := range trouble {
+		out = append(out, Banner{Text: t, Link: more})
+	}
+	if !refused {
+		return out
+	}
+	text := "The last configuration was refused, the one before stays in use."
+	if problems > 0 {
+		text = "The last configuration was refused: it has " + Count(problems, "problem", "problems") + ". The one before stays in use."
+	}
+	return append(out, Banner{Text: text, Link: more})
 }
 
 // Nav returns the entries of the navigation.

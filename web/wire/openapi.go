@@ -110,7 +110,10 @@ func schemas() dict {
 		"Service":  itemSchema(object.Service),
 		"Hosts":    list("Host"),
 		"Services": list("Service"),
-		"Status":   dict{"type": "object"},
+		"Status": record(dict{"trouble": dict{
+			"type": "array", "items": typed("string"),
+			"description": "sentences on what is wrong with this process, such as a log that is not being written; empty while all is well",
+		}}),
 		"Event": record(dict{
 			"stream": typed("string"), "seq": typed("integer"), "id": typed("string"), "time": typed("time"),
 			"kind": typed("string"), "object": typed("string"), "epoch": typed("integer"), "writer": typed("string"),
