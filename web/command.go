@@ -76,15 +76,20 @@ func readCommand(w http.ResponseWriter, r *http.Request) (request, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return q, faultf(http.StatusBadRequest, "the body is %q; send application/json", r.Header.Get("Content-Type"))
 	}
-	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, largest))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil {
-		return q, faultf(http.StatusBadRequest, "read command: %s", strings.TrimPrefix(err.Error(), "json: "))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, largest))
+	if err != nil {
+		return q, unread(err)
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return q, faultf(http.StatusBadRequest, "read command: something follows the object; send one command at a time")
+	return decodeCommand(data)
+}
+
+// unread is the fault for a body that could not be read.
+func unread(err error) error {
+	var big *http.MaxBytesError
+	if errors.As(err, &big) {
+		return faultf(http.StatusRequestEntityTooLarge, "the body is larger than the %d bytes that are read; send less", big.Limit)
 	}
-	return q, nil
+	return faultf(http.StatusBadRequest, "the body ended too early; send it again")
 }
 
 // run hands a command to the engine.

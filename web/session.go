@@ -17,7 +17,11 @@ func (s *site) theme(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	c := &http.Cookie{Name: "jaque_theme", Path: "/", SameSite: http.SameSiteLaxMode, HttpOnly: true, MaxAge: 400 * 24 * 3600}
-	switch t := formValue(w, r, "theme"); t {
+	t, err := formValue(w, r, "theme")
+	if err != nil {
+		return err
+	}
+	switch t {
 	case "light", "dark":
 		c.Value = t
 	case "auto":
@@ -47,7 +51,11 @@ func (s *site) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := s.foreign(r); err != nil {
 		return err
 	}
-	if s.Token == "" || !same(formValue(w, r, "token"), s.Token) {
+	token, err := formValue(w, r, "token")
+	if err != nil {
+		return err
+	}
+	if s.Token == "" || !same(token, s.Token) {
 		return s.askToken(w, r, http.StatusUnauthorized, "This is not the token.")
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -75,9 +83,13 @@ func (s *site) foreign(r *http.Request) error {
 }
 
 // formValue reads a field of a small form.
-func formValue(w http.ResponseWriter, r *http.Request, name string) string {
+func formValue(w http.ResponseWriter, r *http.Request, name string) (string, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-	return r.PostFormValue(name)
+	var big *http.MaxBytesError
+	if err := r.ParseForm(); errors.As(err, &big) {
+		return "", unread(err)
+	}
+	return r.PostFormValue(name), nil
 }
 
 // back returns where a form came from: a path of this site, else the first page.

@@ -29,6 +29,18 @@ func Nearest(set *object.Set, id object.ID) (object.ID, bool) {
 	return best, best != ""
 }
 
+// Closest returns the name that looks most like text, for "did you mean"; ""
+// if none is close enough.
+func Closest(names []string, text string) string {
+	best, limit := "", max(2, len(text)/3)+1
+	for _, name := range names {
+		if d := distance(strings.ToLower(text), strings.ToLower(name), limit); d < limit {
+			best, limit = name, d
+		}
+	}
+	return best
+}
+
 // distance is the number of edits between two texts, at least limit if it is
 // not below that.
 func distance(a, b string, limit int) int {
