@@ -28,7 +28,28 @@ func Check(path string, opts Options, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s (warning)\n", w)
 	}
 	fmt.Fprintf(stdout, "%s: %s, loaded in %s\n", path, c.Summary(), time.Since(start).Round(time.Millisecond))
+	if hint := c.Hint(); hint != "" {
+		fmt.Fprintln(stdout, hint)
+	}
 	return exitDone
+}
+
+// Hint says which hosts nobody checks, "" if every host is checked or told about.
+// That is allowed: results may be submitted, or its services be all that matters.
+func (c *Config) Hint() string {
+	silent := 0
+	for _, h := range c.Set.Hosts {
+		if h.Rule.Check.Kind == object.CheckNone {
+			silent++
+		}
+	}
+	switch {
+	case silent == 0:
+		return ""
+	case silent == 1:
+		return "1 host has no check of its own and stays PENDING; give it check: icmp: {}, or write defaults: host_check: icmp: {}"
+	}
+	return fmt.Sprintf("%d hosts have no check of their own and stay PENDING; give them check: icmp: {}, or write defaults: host_check: icmp: {}", silent)
 }
 
 // Summary counts what a config declares: "2 hosts, 5 services, 3 rules".

@@ -329,8 +329,8 @@ func (s *section) table(name string, scalars bool) map[string]string {
 	return out
 }
 
-// name checks the name of something: not empty, at most 255 bytes, without "!"
-// and control characters.
+// name checks the name of something: not empty, at most 255 bytes, without "!",
+// control characters and blanks around it, not "." or "..".
 func (d *decoder) name(at *path, pos Position, name string) bool {
 	why := badName(name)
 	if why != "" {
@@ -346,6 +346,16 @@ func badName(name string) string {
 	}
 	if len(name) > 255 {
 		return fmt.Sprintf("the name %s is %d bytes long; write at most 255", quote(name), len(name))
+	}
+	// Both would be a step up the path of a page's address, where a name stands.
+	if name == "." || name == ".." {
+		return fmt.Sprintf("%s is no name; write one with a letter or a digit", quote(name))
+	}
+	// Nobody sees the blank, and the same name without it would be another object.
+	if trimmed := strings.TrimSpace(name); trimmed == "" {
+		return "a name is blank; write one"
+	} else if trimmed != name {
+		return fmt.Sprintf("the name %s begins or ends with a blank; write %s", quote(name), quote(trimmed))
 	}
 	for _, r := range name {
 		switch {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -133,7 +132,7 @@ func (d *decoder) readInventory(at *path, pos Position, name string) *inventoryF
 		d.bad(at, pos, "%s is no inventory; use a file that ends in .csv, .json, .yaml or .yml", quote(name))
 		return &inventoryFile{lost: true}
 	}
-	content, err := os.ReadFile(name)
+	content, err := readRegular(name, maxInventory)
 	if err != nil {
 		d.bad(at, pos, "cannot read %s: %s", quote(name), plainError(err))
 		return &inventoryFile{lost: true}

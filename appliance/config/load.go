@@ -12,7 +12,8 @@ import (
 // environment.
 type Options struct {
 	// ReadSecret returns the content of the file that a "file:PATH" reference
-	// names, made relative to the config's folder; nil = os.ReadFile.
+	// names, made relative to the config's folder; nil = the disk,
+	// regular files of at most 1 MiB.
 	ReadSecret func(name string) ([]byte, error)
 	// LookupEnv returns the variable that "env:NAME" names; nil = os.LookupEnv.
 	LookupEnv func(name string) (string, bool)
@@ -118,7 +119,7 @@ func newLoader(src *source, dir string, opts Options) *loader {
 	l.strings, l.decoder.unknown = newInterner(), map[Position]bool{}
 	read, env := opts.ReadSecret, opts.LookupEnv
 	if read == nil {
-		read = os.ReadFile
+		read = func(name string) ([]byte, error) { return readRegular(name, maxSecret) }
 	}
 	if env == nil {
 		env = os.LookupEnv

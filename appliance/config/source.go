@@ -95,9 +95,9 @@ func (src *source) find(path string) []string {
 
 // parse reads one file, nil if it cannot be used.
 func (src *source) parse(name string) *ast.File {
-	content, err := os.ReadFile(name)
+	content, err := readRegular(name, maxSource)
 	if err != nil {
-		src.add(Position{File: name}, "", "%s; make the file readable", plainError(err))
+		src.add(Position{File: name}, "", "cannot be read: %s", plainError(err))
 		return nil
 	}
 	f, err := parser.ParseFile(name, content, parser.AllErrors)
