@@ -224,3 +224,15 @@ func (s *site) item(r *http.Request) (projection.Item, error) {
 	}
 	return item, nil
 }
+
+// slash answers for a service that is called "/", as disks are: the mux does
+// not take that for a part of a path. Behind is what follows the name.
+func (s *site) slash(behind string, h handle) handle {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.PathValue("service") != "/"+behind {
+			return s.missing(w, r)
+		}
+		r.SetPathValue("service", "/")
+		return h(w, r)
+	}
+}

@@ -46,7 +46,7 @@ func BenchmarkRequest(b *testing.B) {
 			"page of a service": "/services/host00042/service3",
 		} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				r := httptest.NewRequest(http.MethodGet, path, nil)
+				r := httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
 				r = r.WithContext(contextWithAddr(r, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}))
 				b.ReportAllocs()
 				before := cpu(b)

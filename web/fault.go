@@ -47,7 +47,8 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
-	if isAPI(r) {
+	// A page shows how things stand, which a foreign name must not learn.
+	if isAPI(r) || f.Status == http.StatusMisdirectedRequest {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(f.Status)
 		s.sent(r, json.NewEncoder(w).Encode(f.Problem))

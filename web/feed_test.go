@@ -18,6 +18,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/web/sample"
+	"jaque.sh/jaque/web/view"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -143,7 +144,7 @@ func TestAQuietStreamShowsThatItLives(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, root+"/events/stream", nil)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost"+root+"/events/stream", nil)
 		done := make(chan struct{})
 		go func() {
 			h.ServeHTTP(w, r.WithContext(contextWithAddr(r, loopAddr{})))
@@ -264,6 +265,28 @@ func TestHistoryIsRefusedWhereItCannotBeRead(t *testing.T) {
 	}
 }
 
+// The mux takes a part of a path that is "/" for none.
+func TestAServiceMayBeCalledSlash(t *testing.T) {
+	rule := &object.Rule{Attempts: 1, Check: object.Check{Kind: object.CheckTCP}}
+	h := &object.Object{ID: object.HostID("h"), Name: "h", Rule: rule}
+	s := &object.Object{ID: object.ServiceID("h", "/"), Name: "/", Host: h, Rule: rule}
+	o := options(sample.New(h, s))
+	asked := &commands{}
+	o.Commands = asked
+	srv := serve(t, o)
+	for path, want := range map[string]int{
+		root + "/services/h/%2F": 200, view.URL(s.ID): 200, "/services/h/": 404, "/services/h/a/b": 404, "/services/h/%2F/x": 404, root + "/services/h/%2F%2F": 404,
+	} {
+		if resp, body := ask(t, http.MethodGet, srv.URL+path, ""); resp.StatusCode != want || (want == 404 && strings.Contains(body, "...")) {
+			t.Errorf("%s: %s %.200s", path, resp.Status, body)
+		}
+	}
+	resp, _ := ask(t, http.MethodPost, srv.URL+view.URL(s.ID)+"/check", "")
+	if resp.StatusCode != http.StatusSeeOther || !slices.Equal(asked.taken, []string{"check h!/"}) {
+		t.Errorf("asked for a check: %s, %v", resp.Status, asked.taken)
+	}
+}
+
 // Whatever a name holds, its address leads to it and its page shows it as text.
 func TestEveryNameHasAnAddress(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -278,7 +301,7 @@ func TestEveryNameHasAnAddress(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		req := httptest.NewRequest(http.MethodGet, root+"/services/h/"+url.PathEscape(name)+"?fields=service", nil)
+		req := httptest.NewRequest(http.MethodGet, "http://localhost"+root+"/services/h/"+url.PathEscape(name)+"?fields=service", nil)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, req.WithContext(contextWithAddr(req, loopAddr{})))
 		var got struct{ Service string }

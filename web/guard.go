@@ -14,6 +14,25 @@ import (
 // cookie is the name of the cookie of a browser that signed in.
 const cookie = "jaque_session"
 
+// ownName refuses requests to a loopback listener by a name that is not its own:
+// a page of another site may have made that name point here to read what only
+// this machine may see. Programs that name nothing and sockets are no browsers.
+// With public reads there is nothing to keep.
+func (s *site) ownName(r *http.Request) error {
+	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if s.Public || r.Host == "" || !ok || !loopback(addr.String()) || loopbackName(r.Host) {
+		return nil
+	}
+	name := hostname(r.Host)
+	for _, own := range s.Hosts {
+		if own = hostname(own); own != "" && strings.EqualFold(own, name) {
+			return nil
+		}
+	}
+	return faultf(http.StatusMisdirectedRequest,
+		"nothing is called %q here; use localhost, let the proxy in front send \"Host: localhost\", or allow public reads in the configuration", name)
+}
+
 // mayRead refuses reads that nobody has allowed: on an address that is not
 // loopback without a token or an explicit permission.
 func (s *site) mayRead(r *http.Request) error {
@@ -88,12 +107,18 @@ func loopback(hostport string) bool {
 }
 
 func loopbackName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
+	host = hostname(host)
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
-	a, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	a, err := netip.ParseAddr(host)
 	return err == nil && a.Unmap().IsLoopback()
+}
+
+// hostname returns the name or address in a Host header, without the port.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
 }

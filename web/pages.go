@@ -25,6 +25,8 @@ func (s *site) pageRoutes() []route {
 		{name: "services", path: "/services", get: s.listPage(object.Service)},
 		{name: "host", path: "/hosts/{host}", get: s.detail},
 		{name: "service", path: "/services/{host}/{service}", get: s.detail},
+		{name: "service", path: "/services/{host}/{service...}", get: s.slash("", s.detail), post: s.slash("/check", s.checkNow)},
+		{name: "api_service", path: root + "/services/{host}/{service...}", get: s.slash("", s.one)},
 		{name: "host_check", path: "/hosts/{host}/check", post: s.checkNow},
 		{name: "service_check", path: "/services/{host}/{service}/check", post: s.checkNow},
 		{name: "events", path: "/events", get: s.eventsPage},

@@ -52,7 +52,7 @@ func New(o Options) (http.Handler, error) {
 	var names []string
 	for _, r := range routes {
 		names = append(names, r.name)
-		if strings.HasPrefix(r.path, "/api/v1/") {
+		if len(r.doc) > 0 {
 			s.names = append(s.names, r.path)
 		}
 	}
@@ -103,6 +103,9 @@ func (s *site) wrap(rt route) http.Handler {
 }
 
 func (s *site) dispatch(rt route, w http.ResponseWriter, r *http.Request) error {
+	if err := s.ownName(r); err != nil {
+		return err
+	}
 	if !rt.open {
 		if err := s.mayRead(r); err != nil {
 			return err

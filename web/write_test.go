@@ -84,7 +84,7 @@ func TestWhoMayWrite(t *testing.T) { // S146
 		"another machine without a token":                   {public: true, local: wide, remote: "192.0.2.9:99", host: "jaque", header: json, want: 403},
 		"this machine over its own address":                 {public: true, local: wide, remote: "192.0.2.5:99", host: "jaque", header: json, want: 403},
 		"behind a proxy on the machine":                     {local: loop, remote: "127.0.0.1:99", host: "localhost", header: append([]string{"X-Forwarded-For", "1.2.3.4"}, json...), want: 403},
-		"a name that was made to point here":                {local: loop, remote: "127.0.0.1:99", host: "evil.example:8080", header: json, want: 403},
+		"a name that was made to point here":                {local: loop, remote: "127.0.0.1:99", host: "evil.example:8080", header: json, want: 421},
 		"a page of another site":                            {local: loop, remote: "127.0.0.1:99", host: "localhost", header: append([]string{"Sec-Fetch-Site", "cross-site"}, json...), want: 403},
 		"an old browser on another site":                    {local: loop, remote: "127.0.0.1:99", host: "localhost", header: append([]string{"Origin", "https://evil.example"}, json...), want: 403},
 		"a form instead of JSON":                            {local: loop, remote: "127.0.0.1:99", host: "localhost", header: []string{"Content-Type", "text/plain"}, want: 400},
@@ -147,12 +147,55 @@ func TestWhoMayRead(t *testing.T) {
 		o := options(sample.Office())
 		o.Token, o.Public = c.token, c.public
 		for _, path := range []string{"/", root + "/status"} {
-			if w := direct(t, o, http.MethodGet, path, c.local, "192.0.2.9:9", "jaque", ""); w.Code != c.want {
+			if w := direct(t, o, http.MethodGet, path, c.local, "192.0.2.9:9", c.local, ""); w.Code != c.want {
 				t.Errorf("%s: %s: %d, want %d", name, path, w.Code, c.want)
 			}
 		}
-		if w := direct(t, o, http.MethodGet, "/livez", c.local, "192.0.2.9:9", "jaque", ""); w.Code != 200 {
+		if w := direct(t, o, http.MethodGet, "/livez", c.local, "192.0.2.9:9", c.local, ""); w.Code != 200 {
 			t.Errorf("%s: /livez: %d", name, w.Code)
+		}
+	}
+}
+
+// A page of another site can make its own name point to this machine and then
+// read whatever answers to that name.
+func TestALoopbackListenerAnswersToItsOwnNames(t *testing.T) {
+	const loop = "127.0.0.1:8080"
+	for name, c := range map[string]struct {
+		local, host string
+		hosts       []string
+		public      bool
+		want        int
+	}{
+		"localhost":                              {loop, "localhost:8080", nil, false, 200},
+		"localhost in capitals without a port":   {loop, "LOCALHOST", nil, false, 200},
+		"an address":                             {loop, "127.0.0.1:1", nil, false, 200},
+		"another loopback address":               {"127.0.0.2:80", "127.0.0.2", nil, false, 200},
+		"IPv6":                                   {"[::1]:8080", "[::1]:8080", nil, false, 200},
+		"IPv6 without a port":                    {"[::1]:8080", "[::1]", nil, false, 200},
+		"no name at all":                         {loop, "", nil, false, 200},
+		"the name it listens on":                 {loop, "monitor:8080", []string{"monitor:8080"}, false, 200},
+		"the name of a proxy":                    {loop, "jaque.example", []string{"127.0.0.1:8080", "Jaque.example"}, false, 200},
+		"any name where reads are public":        {loop, "jaque.example", nil, true, 200},
+		"any name on an address for others":      {"192.0.2.5:80", "jaque.example", nil, true, 200},
+		"a name that was made to point here":     {loop, "evil.example:8080", nil, false, 421},
+		"one that begins like a name of its own": {loop, "localhost.evil.example", nil, false, 421},
+		"an address of another machine":          {loop, "192.0.2.5", nil, false, 421},
+		"a listener without a name":              {loop, ":8080", []string{":8080"}, false, 421},
+	} {
+		o := options(sample.Office())
+		o.Hosts, o.Public = c.hosts, c.public
+		for _, path := range []string{"/", root + "/services", "/live?at=x", "/readyz"} {
+			w := direct(t, o, http.MethodGet, path, c.local, "127.0.0.1:9", c.host, "")
+			if path == "/live?at=x" && c.want == 200 && w.Code == 400 {
+				continue
+			}
+			if w.Code != c.want {
+				t.Errorf("%s: %s: %d, want %d", name, path, w.Code, c.want)
+			}
+			if c.want == 421 && (w.Header().Get("Content-Type") != "application/problem+json" || strings.Contains(w.Body.String(), "problems")) {
+				t.Errorf("%s: %s: %s", name, path, w.Body)
+			}
 		}
 	}
 }
