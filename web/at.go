@@ -112,7 +112,8 @@ func (s *site) context(at object.Time) *wire.Context {
 	if at != 0 {
 		return &wire.Context{} // who owned an object then is not known
 	}
-	return &wire.Context{Owner: s.owner()}
+	now := s.Now()
+	return &wire.Context{Owner: s.owner(), Next: func(i *projection.Item) object.Time { return s.next(i, now) }}
 }
 
 // owner returns who tells the owners of objects for one answer: asking the

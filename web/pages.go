@@ -71,7 +71,7 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	s.sent(r, c.Render(r.Context(), w))
+	s.sent(r, c.Render(r.Context(), visible{w}))
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := item.Object.ID
-	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Check: s.checkForm(r, item.Object)}
+	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object)}
 	if s.History == nil {
 		src.Broken = "This process has no event log to read from."
 	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {

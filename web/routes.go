@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"jaque.sh/jaque/appliance/replay"
 	"jaque.sh/jaque/web/wire"
@@ -33,6 +34,7 @@ type site struct {
 	names   []string // of API routes, for errors
 	openapi []byte
 	past    *replay.Replayer // nil without a log
+	started time.Time        // when the process began to check
 }
 
 // New returns the handler of everything that is served over HTTP.
@@ -59,7 +61,9 @@ func New(o Options) (http.Handler, error) {
 	if s.metrics, err = newMetrics(o.Registerer, append(names, "other")); err != nil {
 		return nil, err
 	}
-	if s.openapi, err = describe(o.Status().Version, routes); err != nil {
+	st := o.Status()
+	s.started = st.Started
+	if s.openapi, err = describe(st.Version, routes); err != nil {
 		return nil, err
 	}
 	for _, r := range routes {

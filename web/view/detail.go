@@ -64,6 +64,7 @@ type Sources struct {
 	Lookup func(object.ID) projection.Item
 	Events []event.Event // newest first
 	Owner  string
+	Next   object.Time // the next check, 0 = none is planned
 	Check  Form
 	Notice string
 	Broken string
@@ -156,12 +157,16 @@ func labels(o *object.Object) []Fact {
 
 func timings(src Sources, now time.Time) []Fact {
 	o, s, m := src.Item.Object, &src.Item.State.Status, &src.Item.State.Measure
+	kind := "not known before the first check"
+	if s.Checked {
+		kind = fmt.Sprintf("%s, attempt %d of %d", s.Type, s.Attempt, s.MaxAttempts)
+	}
 	facts := []Fact{
 		{Label: "State changed", When: NewWhen(s.LastChange, now)},
 		{Label: "Hard state changed", When: NewWhen(s.LastHardChange, now)},
-		{Label: "State type", Value: fmt.Sprintf("%s, attempt %d of %d", s.Type, s.Attempt, s.MaxAttempts)},
+		{Label: "State type", Value: kind},
 		{Label: "Last check", When: NewWhen(m.LastCheck, now)},
-		{Label: "Next check", When: NewWhen(m.NextCheck, now)},
+		{Label: "Next check", When: NewWhen(src.Next, now)},
 		{Label: "Took", Value: Micros(m.Took)},
 		{Label: "Started late by", Value: Micros(m.Latency)},
 		{Label: "Check", Value: first(string(o.Rule.Check.Kind), "none")},

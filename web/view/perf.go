@@ -33,7 +33,7 @@ func NewPerf(text string) []Perf {
 }
 
 func newPerf(m *perfdata.Metric) Perf {
-	p := Perf{Label: m.Label, Value: "not known", Warn: written(m.Warn), Crit: written(m.Crit), WarnX: -1, CritX: -1, Tone: "ok"}
+	p := Perf{Label: m.Label, Value: "not known", Warn: written(m.Warn, m.UOM), Crit: written(m.Crit, m.UOM), WarnX: -1, CritX: -1, Tone: "ok"}
 	if m.Unknown {
 		p.Tone = "unknown"
 		return p
@@ -73,11 +73,34 @@ func newPerf(m *perfdata.Metric) Perf {
 	return p
 }
 
-func written(r *threshold.Range) string {
+// written says what a threshold alerts on, in the unit of the value; a plain
+// number is the most that is fine.
+func written(r *threshold.Range, unit string) string {
 	if r == nil {
 		return ""
 	}
-	return r.String()
+	low, high := figure(r.Start, unit), figure(r.End, unit)
+	fromStart, toEnd := math.IsInf(r.Start, -1), math.IsInf(r.End, 1)
+	words := "outside " + low + " to " + high
+	switch {
+	case r.Inside && fromStart && toEnd:
+		words = "always"
+	case r.Inside && fromStart:
+		words = "up to " + high
+	case r.Inside && toEnd:
+		words = "from " + low
+	case r.Inside:
+		words = low + " to " + high
+	case fromStart && toEnd:
+		words = "never"
+	case fromStart:
+		words = "above " + high
+	case toEnd:
+		words = "below " + low
+	case r.Start == 0:
+		words = high
+	}
+	return words
 }
 
 // upper returns the bound of a range that has nothing but an upper one; others

@@ -307,3 +307,21 @@ func TestEventPagesMarkTheKindInUse(t *testing.T) {
 		t.Errorf("without a kind: %+v, %v", all.Kinds[0], all.Lines)
 	}
 }
+
+func TestThresholdsAreInTheUnitOfTheValue(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"/=17781030912B;243497277849;256312923999": {"226.8 GiB", "238.7 GiB"},
+		"free=1073741824B;2147483648:;1048576:":    {"below 2 GiB", "below 1 MiB"},
+		"time=0.012s;0.5;1":                        {"500 ms", "1 s"},
+		"t=5;10:20;@30:40":                         {"outside 10 to 20", "30 to 40"},
+		"t=5%;~:20;@~:40":                          {"above 20 %", "up to 40 %"},
+		"t=5;~:;@5:":                               {"never", "from 5"},
+		"t=5;@~:;-3:4":                             {"always", "outside -3 to 4"},
+		"t=5;;":                                    {"", ""},
+	} {
+		got := NewPerf(in)
+		if len(got) != 1 || got[0].Warn != want[0] || got[0].Crit != want[1] {
+			t.Errorf("%s: %+v, want %q", in, got, want)
+		}
+	}
+}

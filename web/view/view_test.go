@@ -162,13 +162,13 @@ func TestListsLinkToTheirOrders(t *testing.T) {
 func TestPerfdataBecomesBars(t *testing.T) {
 	p := NewPerf(`/=87%;80;90 'a ''b'' c'=6442450944B;;;0;8589934592 time=0.0123s load=0.92;4;8;0 bad=x ok=5c;@1:2;~:7 nan=NaN none=U in=1;@0:2;3:`)
 	want := []Perf{
-		{Label: "/", Value: "87 %", Warn: "80", Crit: "90", Bar: true, Width: 870, WarnX: 800, CritX: 900, Tone: "warn"},
+		{Label: "/", Value: "87 %", Warn: "80 %", Crit: "90 %", Bar: true, Width: 870, WarnX: 800, CritX: 900, Tone: "warn"},
 		{Label: "a 'b' c", Value: "6 GiB", Bar: true, Width: 750, WarnX: -1, CritX: -1, Tone: "ok"},
 		{Label: "time", Value: "12.3 ms", WarnX: -1, CritX: -1, Tone: "ok"},
 		{Label: "load", Value: "0.92", Warn: "4", Crit: "8", Bar: true, Width: 92, WarnX: 400, CritX: 800, Tone: "ok"},
-		{Label: "ok", Value: "5 c", Warn: "@1:2", Crit: "~:7", Bar: true, Width: 571, WarnX: -1, CritX: 800, Tone: "ok"},
+		{Label: "ok", Value: "5 c", Warn: "1 c to 2 c", Crit: "above 7 c", Bar: true, Width: 571, WarnX: -1, CritX: 800, Tone: "ok"},
 		{Label: "none", Value: "not known", WarnX: -1, CritX: -1, Tone: "unknown"},
-		{Label: "in", Value: "1", Warn: "@2", Crit: "3:", WarnX: -1, CritX: -1, Tone: "crit"},
+		{Label: "in", Value: "1", Warn: "0 to 2", Crit: "below 3", WarnX: -1, CritX: -1, Tone: "crit"},
 	}
 	if len(p) != len(want) {
 		t.Fatalf("%+v", p)

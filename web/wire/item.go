@@ -23,7 +23,10 @@ type Column struct {
 // Context is what items need beside their own object and state. It remembers
 // what items share, so one goroutine uses it, for the items of one answer.
 type Context struct {
-	Owner  func(object.ID) string // nil = nobody is known to own anything
+	Owner func(object.ID) string // nil = nobody is known to own anything
+	// Next tells when the next check is planned, 0 for never; nil = as the last
+	// measurement says.
+	Next   func(i *projection.Item) object.Time
 	labels labels
 }
 
@@ -91,7 +94,10 @@ var columns = []Column{
 	{"state_type", "string", "soft while the problem is being retried, else hard", func(b []byte, i *projection.Item, _ *Context) []byte {
 		return append(append(append(b, '"'), i.State.Status.Type.String()...), '"')
 	}},
-	{"attempt", "integer", "checks that saw the present problem, at most max_attempts", func(b []byte, i *projection.Item, _ *Context) []byte {
+	{"attempt", "integer", "checks that saw the present problem, at most max_attempts; 0 before the first check", func(b []byte, i *projection.Item, _ *Context) []byte {
+		if !i.State.Status.Checked {
+			return append(b, '0')
+		}
 		return strconv.AppendInt(b, int64(i.State.Status.Attempt), 10)
 	}},
 	{"max_attempts", "integer", "checks until a problem is hard", func(b []byte, i *projection.Item, _ *Context) []byte {
@@ -109,7 +115,10 @@ var columns = []Column{
 	{"last_check", "time", "start of the last check", func(b []byte, i *projection.Item, _ *Context) []byte {
 		return AppendTime(b, i.State.Measure.LastCheck)
 	}},
-	{"next_check", "time", "planned start of the next check", func(b []byte, i *projection.Item, _ *Context) []byte {
+	{"next_check", "time", "planned start of the next check", func(b []byte, i *projection.Item, c *Context) []byte {
+		if c.Next != nil {
+			return AppendTime(b, c.Next(i))
+		}
 		return AppendTime(b, i.State.Measure.NextCheck)
 	}},
 	{"last_state_change", "time", "last change of the state", func(b []byte, i *projection.Item, _ *Context) []byte {
