@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,12 +101,17 @@ func TestEveryPageFitsEveryScreen(t *testing.T) {
 	}
 	o := options(sample.Office())
 	o.Debug = true
-	srv := serve(t, o)
+	calm := serve(t, o).URL
+	troubled := serve(t, inTrouble(o)).URL
+	addresses := map[string]string{"home-trouble": troubled + "/", "service-trouble": troubled + "/services/web01/http"}
+	for name, path := range pages {
+		addresses[name] = calm + path
+	}
 	var c console
 	c.listen(t, ctx)
 	shots := os.Getenv("JAQUE_SHOTS") // a folder to keep pictures in
-	for name, path := range pages {
-		if err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+path), chromedp.WaitReady(chromedp.CSS("#main"))); err != nil {
+	for name, address := range addresses {
+		if err := chromedp.Do(ctx, chromedp.Navigate(address), chromedp.WaitReady(chromedp.CSS("#main"))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if title := run(t, ctx, chromedp.Title()); !strings.Contains(title, "jaque") || strings.Contains(title, "broken") {
@@ -140,6 +146,21 @@ func TestEveryPageFitsEveryScreen(t *testing.T) {
 		}
 		c.check(t, name)
 	}
+}
+
+// inTrouble returns the options of a process that has much to complain about.
+func inTrouble(o Options) Options {
+	o.Registerer = nil
+	status := o.Status
+	o.Status = func() Status {
+		st := status()
+		st.Reload.OK, st.Reload.Problems = false, []string{"checks.cue:12:3: no plugin is called check_htpt", "hosts.csv:7: web01 is declared twice"}
+		return st
+	}
+	o.Trouble = func() []string {
+		return []string{"The event log is not being written: the oldest event waits for 12 s (no space left on device)."}
+	}
+	return o
 }
 
 // faint lists the texts of a page whose contrast to what lies behind them is
@@ -210,7 +231,11 @@ func TestAChangeArrivesWithoutReload(t *testing.T) {
 		return
 	}
 	site := sample.Office()
-	srv := serve(t, options(site))
+	var trouble atomic.Pointer[[]string]
+	trouble.Store(new([]string))
+	o := options(site)
+	o.Trouble = func() []string { return *trouble.Load() }
+	srv := serve(t, o)
 	var c console
 	c.listen(t, ctx)
 	err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/"), chromedp.WaitReady(chromedp.CSS("#live")))
@@ -219,8 +244,9 @@ func TestAChangeArrivesWithoutReload(t *testing.T) {
 	}
 	run(t, ctx, chromedp.Evaluate[bool](`window.sameDocument = true`))
 	run(t, ctx, chromedp.Poll[bool](`document.body.dataset.connected === "yes"`, chromedp.WithPollingTimeout(20*time.Second)))
+	trouble.Store(&[]string{"The log is full."})
 	site.Result("web04!http", object.Critical, "gone for good", 0)
-	run(t, ctx, chromedp.Poll[bool](`document.body.innerText.includes("gone for good") && window.sameDocument`, chromedp.WithPollingTimeout(20*time.Second)))
+	run(t, ctx, chromedp.Poll[bool](`["gone for good", "The log is full."].every(t => document.body.innerText.includes(t)) && window.sameDocument`, chromedp.WithPollingTimeout(20*time.Second)))
 	c.check(t, "live")
 }
 
