@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,44 @@ func (src *source) translateOne(e errors.Error) {
 	src.add(pos, at.String(), "%s", text)
 }
 
+// The texts that say less than any other about the same value.
+const (
+	noValue  = "no value satisfies everything that is written about it"
+	noField  = "the definition it is based on has no such field"
+	noPart   = `cannot be put together; what stands in \(...) has no value`
+	mismatch = "two values are given"
+)
+
+// spokenFlags are other languages' words for true and false.
+var spokenFlags = map[string]string{
+	"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false",
+	"null": "null", "none": "null", "nil": "null",
+}
+
+// telling leaves out problems about a value of which another problem says more.
+// Of the alternatives of a value that none fits, the first one stands for all.
+func telling(all Problems) Problems {
+	count, first := map[string]int{}, map[string]bool{}
+	for _, p := range all {
+		count[p.Path]++
+	}
+	return slices.DeleteFunc(all, func(p Problem) bool {
+		if p.Path == "" || count[p.Path] < 2 {
+			return false
+		}
+		if strings.HasPrefix(p.Text, mismatch) {
+			again := first[p.Path]
+			first[p.Path] = true
+			return again
+		}
+		weak := strings.HasPrefix(p.Text, noValue) || strings.HasPrefix(p.Text, noField) || p.Text == noPart
+		if weak {
+			count[p.Path]--
+		}
+		return weak
+	})
+}
+
 // cueText returns the operator's words for an error of CUE, "" for one that
 // another error says better.
 func cueText(format string, args []any, places []Position) string {
@@ -41,7 +80,11 @@ func cueText(format string, args []any, places []Position) string {
 	}
 	switch {
 	case strings.HasPrefix(format, "conflicting values"):
-		return fmt.Sprintf("two values are given, %s and %s%s; keep one", arg(0), arg(1), elsewhere(places))
+		return fmt.Sprintf(mismatch+", %s and %s%s; keep one", arg(0), arg(1), elsewhere(places))
+	case strings.HasPrefix(format, "reference %q not found") && spokenFlags[strings.ToLower(arg(0))] != "":
+		return fmt.Sprintf("nothing here is named %s; write %s", quote(arg(0)), spokenFlags[strings.ToLower(arg(0))])
+	case strings.HasPrefix(format, "invalid value %v (out of bound"):
+		return fmt.Sprintf("%s does not fit, %s is demanded%s; write another value", arg(0), arg(1), elsewhere(places))
 	case strings.HasPrefix(format, "reference %q not found"):
 		return fmt.Sprintf("nothing here is named %s; write %s for a text", quote(arg(0)), strconv.Quote(arg(0)))
 	// The error about the package that follows says the same and what to do.
@@ -49,6 +92,8 @@ func cueText(format string, args []any, places []Position) string {
 		return ""
 	case missingPackage(format):
 		return fmt.Sprintf("the package %s was not found; only CUE's own packages, such as \"strings\", can be imported", quote(arg(0)))
+	case strings.HasPrefix(format, "unreferenced alias or let"):
+		return fmt.Sprintf("nothing uses %s; remove it", quote(arg(0)))
 	case strings.HasPrefix(format, "predeclared name"):
 		return fmt.Sprintf("nothing is named %s; names with __ belong to CUE", quote(arg(0)))
 	case strings.HasPrefix(format, "cannot have both alias and field"):
@@ -60,7 +105,7 @@ func cueText(format string, args []any, places []Position) string {
 	case strings.Contains(format, "division by zero"), strings.HasPrefix(format, "failed arithmetic"):
 		return "cannot be calculated; look at the numbers"
 	case strings.Contains(format, "not allowed"):
-		return "the definition it is based on has no such field" + elsewhere(places)
+		return noField + elsewhere(places)
 	case strings.Contains(format, "required but not present"):
 		return "missing; the definition it is based on demands it" + elsewhere(places)
 	// openValue reports the value itself, with its path.
@@ -70,13 +115,19 @@ func cueText(format string, args []any, places []Position) string {
 		return "a comma or a line break is missing before this"
 	case strings.HasPrefix(format, "string literal not terminated"), strings.Contains(format, "newline in string"):
 		return `the text has no closing quote; write "..." on one line`
+	case strings.HasPrefix(format, "unknown escape sequence"):
+		return `a backslash starts an escape in a text; write \\ for one, or #"..."# for a text without escapes`
+	case strings.HasPrefix(format, "illegal integer number"):
+		return `neither a number nor a name; a name with other characters than letters, digits and _ goes in quotes: "web-01"`
+	case strings.HasPrefix(format, "invalid interpolation"):
+		return noPart
 	case strings.HasPrefix(format, "expected "), strings.HasPrefix(format, "unexpected "),
 		strings.HasPrefix(format, "illegal "), strings.HasPrefix(format, "found "), strings.Contains(format, "literal"):
 		return "not the syntax of CUE: " + fmt.Sprintf(format, args...)
 	case strings.Contains(format, "imported and not used"):
 		return fmt.Sprintf("the package %s is imported and not used; remove the import", arg(0))
 	}
-	return "no value satisfies everything that is written about it" + elsewhere(places)
+	return noValue + elsewhere(places)
 }
 
 // elsewhere names the further places of a conflict.

@@ -64,7 +64,7 @@ func Load(path string, opts Options) (*Config, Problems) {
 	l.expand()
 	l.problems = append(l.problems, unreported(src.refused, l.problems)...)
 	if len(l.problems) > 0 {
-		return nil, l.problems.sorted()
+		return nil, telling(l.problems.sorted())
 	}
 	l.textWarnings()
 	l.warn()
@@ -209,6 +209,9 @@ func (l *loader) read(at *path, pos Position, name string, n *node, listed bool)
 	before := len(l.problems)
 	h := l.host(at, pos, name, n, listed)
 	h.flawed = len(l.problems) > before || n.holdsBad()
+	if groups := n.get("groups"); groups != nil && groups.holdsBad() {
+		l.incomplete["group"] = true
+	}
 	l.declare(h)
 }
 

@@ -58,7 +58,7 @@ func (l *loader) holes() {
 		l.incomplete[what] = l.src.root.incomplete() || l.src.root.get(section).incomplete()
 	}
 	hosts := l.incomplete["host"] || l.lost
-	l.incomplete["host"], l.incomplete["group"] = hosts, hosts
+	l.incomplete["host"], l.incomplete["group"] = hosts, hosts || l.incomplete["group"]
 	l.incomplete["service"] = hosts || l.incomplete["service"]
 }
 

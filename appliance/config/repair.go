@@ -47,10 +47,11 @@ func (src *source) compile(ctx *cue.Context, files []*ast.File) (cue.Value, bool
 	return cue.Value{}, false
 }
 
-// repair replaces the names and imports that errors are about. It returns false
+// repair replaces the names and takes out the imports and lets that errors are
+// about. It returns false
 // if there was nothing to replace.
 func (src *source) repair(files []*ast.File, err error) bool {
-	names, imports := map[Position]bool{}, map[Position]bool{}
+	names, imports, lets := map[Position]bool{}, map[Position]bool{}, map[Position]bool{}
 	for _, e := range errors.Errors(err) {
 		format, _ := e.Msg()
 		switch {
@@ -58,11 +59,17 @@ func (src *source) repair(files []*ast.File, err error) bool {
 			names[position(e.Position())] = true
 		case missingPackage(format), strings.HasPrefix(format, "imported and not used"):
 			imports[position(e.Position())] = true
+		case strings.HasPrefix(format, "unreferenced alias or let"):
+			lets[position(e.Position())] = true
 		}
 	}
 	for _, f := range files {
 		dropped := dropImports(f, imports)
+		f.Decls = dropLets(f.Decls, lets)
 		astutil.Apply(f, func(c astutil.Cursor) bool {
+			if body, ok := c.Node().(*ast.StructLit); ok {
+				body.Elts = dropLets(body.Elts, lets)
+			}
 			id, ok := c.Node().(*ast.Ident)
 			if ok && (names[position(id.Pos())] || slices.Contains(dropped, id.Node)) {
 				src.taken[position(id.Pos())] = true
@@ -71,7 +78,7 @@ func (src *source) repair(files []*ast.File, err error) bool {
 			return true
 		}, nil)
 	}
-	return len(names)+len(imports) > 0
+	return len(names)+len(imports)+len(lets) > 0
 }
 
 // dropImports takes imports at given places out of a file and returns them.
@@ -94,6 +101,14 @@ func dropImports(f *ast.File, at map[Position]bool) (dropped []ast.Node) {
 	}
 	f.Decls = decls
 	return dropped
+}
+
+// dropLets takes let clauses at given places out of a struct.
+func dropLets(decls []ast.Decl, at map[Position]bool) []ast.Decl {
+	return slices.DeleteFunc(decls, func(d ast.Decl) bool {
+		let, ok := d.(*ast.LetClause)
+		return ok && at[position(let.Pos())]
+	})
 }
 
 // missingPackage tells whether an error is about a package that is not there.

@@ -102,10 +102,27 @@ func (src *source) parse(name string) *ast.File {
 	}
 	f, err := parser.ParseFile(name, content, parser.AllErrors)
 	if err != nil {
+		before := len(src.problems)
 		src.translate(err)
+		src.otherComments(content, src.problems[before:])
 		return nil
 	}
 	return f
+}
+
+// otherComments explains the errors about lines that are comments elsewhere.
+func (src *source) otherComments(content []byte, problems Problems) {
+	lines := strings.Split(string(content), "\n")
+	for i, p := range problems {
+		if p.Line < 1 || p.Line > len(lines) {
+			continue
+		}
+		before, _, found := strings.Cut(lines[p.Line-1], "#")
+		quotes := strings.Count(before, `"`)
+		if found && len(before) < p.Column && quotes%2 == 0 && !strings.Contains(before, "//") {
+			problems[i].Text, problems[i].Column = `"#" starts no comment; write //`, len(before)+1
+		}
+	}
 }
 
 // index remembers where the names of fields stand. A field that is written in
@@ -189,7 +206,7 @@ func (src *source) tree(at *path, v cue.Value) *node {
 		n.text, _ = v.String()
 	case cue.BytesKind:
 		b, _ := v.Bytes()
-		n.kind, n.text = kindText, string(b)
+		src.add(n.pos, at.String(), "single quotes mean bytes in CUE; write %s", quote(string(b)))
 	case cue.ListKind:
 		n.kind = kindList
 		for it, _ := v.List(); it.Next(); {
