@@ -209,7 +209,7 @@ func (a *appliance) present(id object.ID) (object.State, bool) {
 func (a *appliance) makeWeb(ctx context.Context) error {
 	h, err := web.New(web.Options{
 		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status,
-		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) },
+		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) }, Trouble: a.engine.Trouble,
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
 		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Stop: ctx.Done(), Logger: a.p.Logger,
 	})
