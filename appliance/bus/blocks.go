@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/minio/highwayhash"
 )
@@ -194,38 +195,100 @@ type span struct {
 	To   uint64 `json:"to"`
 }
 
-// damaged looks for positions inside a block that cannot be read, and returns
-// the last one that can. Unreadable bytes behind the last readable record do not
-// count: a kill leaves them, and whether they held something acknowledged is
-// known elsewhere.
-func (k Block) damaged() (bad []span, last uint64, err error) {
+// reading is what a block holds and what of it cannot be read.
+type reading struct {
+	parts  [][2]int // from and behind of readable bytes
+	bad    []span   // positions between readable ones whose bytes are not
+	inside int      // unreadable bytes in front of a readable record
+	front  bool     // the first of them stand in front of every record
+	first  uint64   // first message that can be read, 0 if none can
+	last   uint64   // last position that a record tells of, removed or not
+	tail   int      // unreadable bytes behind the last readable record
+}
+
+// farthest is how far a record may be ahead of the one in front of it to be
+// found again behind unreadable bytes.
+const farthest = 1 << 20
+
+// read reads the whole block. Behind something unreadable it looks byte by byte
+// for the next record with a right checksum. Unreadable bytes behind the last
+// record are told apart: a kill leaves them, and whether they held something
+// acknowledged is known elsewhere.
+func (k Block) read() (reading, []byte, error) {
+	var got reading
 	buf, err := os.ReadFile(k.path)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read block: %w", err)
+		return got, nil, fmt.Errorf("read block: %w", err)
 	}
 	r, err := k.reader(buf)
 	if err != nil {
-		return nil, 0, err
+		return got, nil, err
 	}
-	last = k.First - 1
-	broken := false
-	for len(r.rest) > 0 {
+	broken := 0
+	for at := 0; at < len(buf); {
+		r.rest = buf[at:]
 		seq, _, err := r.next()
-		if errors.Is(err, errSum) {
-			broken = true
-			continue
-		}
 		if err != nil {
-			break
-		}
-		if seq == 0 {
-			last = max(last, r.gone)
+			next := r.resync(buf, at+1, got.last)
+			if next == len(buf) {
+				got.tail = len(buf) - at
+				break
+			}
+			broken, at = next-at, next
 			continue
 		}
-		if broken && seq > last+1 {
-			bad = append(bad, span{last + 1, seq - 1})
-		}
-		broken, last = false, max(last, seq)
+		end := len(buf) - len(r.rest)
+		got.add(at, end, seq, r.gone, broken)
+		broken, at = 0, end
 	}
-	return bad, last, nil
+	return got, buf, nil
+}
+
+// add takes one readable record in, behind so many unreadable bytes.
+func (got *reading) add(at, end int, seq, gone uint64, broken int) {
+	got.inside += broken
+	got.front = got.front || broken > 0 && len(got.parts) == 0
+	if n := len(got.parts); n > 0 && got.parts[n-1][1] == at {
+		got.parts[n-1][1] = end
+	} else {
+		got.parts = append(got.parts, [2]int{at, end})
+	}
+	if broken > 0 && got.last > 0 && seq > got.last+1 {
+		got.bad = append(got.bad, span{got.last + 1, seq - 1})
+	}
+	if got.first == 0 {
+		got.first = seq
+	}
+	got.last = max(got.last, seq, gone)
+}
+
+// resync returns where the next record begins, the end if there is none. Only
+// what could follow the last position is tried.
+func (r *recordReader) resync(buf []byte, at int, last uint64) int {
+	for ; at+recordHead+recordSum <= len(buf); at++ {
+		seq := binary.LittleEndian.Uint64(buf[at+4:]) &^ (erasedFlag | tombFlag)
+		if seq == 0 || last > 0 && (seq <= last || seq > last+farthest) {
+			continue
+		}
+		r.rest = buf[at:]
+		if _, _, err := r.next(); err == nil {
+			return at
+		}
+	}
+	return len(buf)
+}
+
+// erased returns a record that says a position was removed: with it the server
+// never gives out that position again.
+func (k Block) erased(seq uint64, at time.Time) ([]byte, error) {
+	r, err := k.reader(nil)
+	if err != nil {
+		return nil, err
+	}
+	record := make([]byte, recordHead, recordHead+recordSum)
+	binary.LittleEndian.PutUint32(record, recordHead+recordSum)
+	binary.LittleEndian.PutUint64(record[4:], seq|erasedFlag)
+	binary.LittleEndian.PutUint64(record[12:], uint64(at.UnixNano()))
+	r.hash.Write(record[4:20])
+	return r.hash.Sum(record), nil
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,10 +33,12 @@ import (
 // All of these start without an error. The guard therefore keeps two small
 // files beside the store: what was acknowledged (written in place after every
 // group of appends: exact after kill -9, at most a second old after a power
-// cut) and marks of all streams. At start it compares: the log must reach the
+// cut) and marks of all streams, at most ten seconds old. At start it reads the
+// blocks first (verify.go) and compares afterwards: the log must reach the
 // acknowledged position, have no hole, and begin no later than its retention
-// explains. What does not add up stops the start; a derived stream is made
-// anew with a warning.
+// explains. What does not add up stops the start and changes nothing, until an
+// operator accepts that loss; then only the unreadable bytes go (salvage.go). A
+// derived stream goes on by itself, with a warning that counts.
 
 // damage is a kind of damage, as a metric label.
 type damage string
@@ -45,9 +48,10 @@ const (
 	damageDescription damage = "description" // meta.inf was unreadable, the blocks were taken up again
 	damageDerived     damage = "derived"     // a stream that can be made again was lost
 	damageMarks       damage = "marks"       // there was a store, but no marks
+	damageAccepted    damage = "accepted"    // a loss that an operator accepted
 )
 
-var damages = []damage{damageTail, damageDescription, damageDerived, damageMarks}
+var damages = []damage{damageTail, damageDescription, damageDerived, damageMarks, damageAccepted}
 
 // ErrLoss: the store of the embedded server lost what it had acknowledged. The
 // error names the folder and what to do.
@@ -56,7 +60,7 @@ var ErrLoss = errors.New("log store lost data")
 const (
 	ackPause     = 20 * time.Millisecond // between two writes of the acknowledged file
 	ackSync      = time.Second           // between two syncs of it
-	marksRefresh = time.Minute
+	marksRefresh = 10 * time.Second
 )
 
 // guard notices when the store comes back with less than it had.
@@ -68,10 +72,12 @@ type guard struct {
 	metrics *metrics
 
 	known *marks // as found at start; nil = none
-	// unreadable are positions whose loss was accepted; fixed after the start.
-	unreadable []span
-	acked      uint64 // as found at start
-	file       *os.File
+	acked uint64 // as found at start
+	file  *os.File
+	began time.Time
+
+	accepting bool            // an operator accepts what is lost at this start
+	salvaged  map[string]bool // streams whose blocks were changed at this start
 
 	last   atomic.Uint64
 	wake   chan struct{}
@@ -84,10 +90,15 @@ func newGuard(b *Bus) (*guard, error) {
 	g := &guard{
 		data: b.opts.Data, names: b.names, stores: stores(b.names, b.opts.Retention),
 		log: b.log, metrics: b.metrics, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		began: time.Now(), accepting: accepted(b.opts.Data), salvaged: map[string]bool{},
 	}
 	var err error
 	if g.known, err = readMarks(g.data); err != nil {
-		return nil, err
+		if !g.accepting {
+			return nil, err
+		}
+		g.repaired(damageAccepted)
+		g.log.Warn("the marks of the log store cannot be read, and that was accepted", "err", err)
 	}
 	path := filepath.Join(g.data, ackFile)
 	if g.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -112,7 +123,13 @@ func (g *guard) folder(stream string) string {
 // repaired counts a damage that the start goes on with; the caller logs it.
 func (g *guard) repaired(d damage) { g.metrics.repairs.WithLabelValues(string(d)).Inc() }
 
+// loss is the error of a loss that stops the start, nil if an operator accepts it.
 func (g *guard) loss(stream, format string, v ...any) error {
+	if g.accepting {
+		g.repaired(damageAccepted)
+		g.log.Warn("a loss was accepted", "stream", stream, "folder", g.folder(stream), "what", fmt.Sprintf(format, v...))
+		return nil
+	}
 	return fmt.Errorf("%w: %s: %s; stop, restore the data folder from a backup, or %s",
 		ErrLoss, g.folder(stream), fmt.Sprintf(format, v...), acceptLoss(g.data))
 }
@@ -135,8 +152,13 @@ func (g *guard) checkFolders() error {
 		if _, err := os.Stat(filepath.Join(g.folder(s.stream), "msgs")); err == nil {
 			continue
 		}
+		if g.sequenced(s.stream) {
+			continue // its blocks are missed, see checkBlocks
+		}
 		if !s.derived {
-			return g.loss(s.stream, "the folder is missing, and it held data")
+			if err := g.loss(s.stream, "the folder is missing, and it held data"); err != nil {
+				return err
+			}
 		}
 		g.forget(s.stream, "its folder is missing")
 	}
@@ -163,7 +185,7 @@ func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error
 		if err != nil {
 			return fmt.Errorf("look at stream %s: %w", s.stream, err)
 		}
-		if c == nil {
+		if c == nil && !g.salvaged[s.stream] {
 			g.repaired(damageDescription)
 			g.log.Warn("the description of a stream is damaged, it is rebuilt from its blocks",
 				"stream", s.stream, "folder", g.folder(s.stream))
@@ -192,6 +214,9 @@ func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error 
 	if err := g.refresh(ctx, js); err != nil {
 		return err
 	}
+	if err := g.settle(); err != nil {
+		return err
+	}
 	ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go g.keep(ctx, js)
 	return nil
@@ -202,7 +227,14 @@ func (g *guard) checkStream(s store, info *jetstream.StreamInfo) error {
 	if s.stream == g.names.Log {
 		return g.checkLog(info)
 	}
-	if g.known == nil || st.LastSeq >= g.known.Streams[s.stream].Last {
+	if g.known == nil {
+		return nil
+	}
+	if s.stream == g.names.Results {
+		g.checkResults(info)
+		return nil
+	}
+	if st.LastSeq >= g.known.Streams[s.stream].Last {
 		return nil
 	}
 	why := fmt.Sprintf("it ends at %d and had reached %d", st.LastSeq, g.known.Streams[s.stream].Last)
@@ -211,6 +243,34 @@ func (g *guard) checkStream(s store, info *jetstream.StreamInfo) error {
 	}
 	g.forget(s.stream, why)
 	return nil
+}
+
+// checkResults counts measurements that were there when the stream was last
+// looked at and that retention does not explain. What checkBlocks told of is not
+// told again.
+func (g *guard) checkResults(info *jetstream.StreamInfo) {
+	st, was := info.State, g.known.Streams[g.names.Results]
+	if g.salvaged[g.names.Results] {
+		return
+	}
+	lost := uint64(0)
+	if st.LastSeq < was.Last {
+		lost += was.Last - st.LastSeq
+	}
+	if st.Msgs > 0 && was.Messages > 0 {
+		holes, known := st.LastSeq-st.FirstSeq+1-st.Msgs, was.Last-was.First+1-was.Messages
+		lost += holes - min(holes, known)
+	}
+	young := info.Config.MaxAge <= 0 || time.Since(was.FirstTime) < info.Config.MaxAge
+	full := info.Config.MaxBytes > 0 && st.Bytes > uint64(info.Config.MaxBytes/2)
+	if was.Messages > 0 && young && !full && st.FirstSeq > was.First {
+		lost += min(st.FirstSeq-was.First, was.Messages)
+	}
+	if lost > 0 {
+		g.repaired(damageDerived)
+		g.log.Warn("a stream lost data and goes on with what is left", "stream", g.names.Results, "folder", g.folder(g.names.Results),
+			"why", "measurements are missing", "lost", lost)
+	}
 }
 
 // checkLog holds the log to its invariants: it reaches what was acknowledged,
@@ -229,18 +289,23 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 		}
 		return nil
 	}
-	want, known := g.reached(), uint64(0)
+	want, known := g.reached(g.names.Log), uint64(0)
 	if g.known != nil {
 		known = g.known.Gaps
 	}
 	if st.LastSeq < want {
-		return g.loss(g.names.Log, "the log ends at position %d, but %d was acknowledged", st.LastSeq, want)
+		if err := g.loss(g.names.Log, "the log ends at position %d, but %d was acknowledged", st.LastSeq, want); err != nil {
+			return err
+		}
 	}
 	if st.Msgs == 0 {
 		return g.checkFront(info.Config.MaxAge, st.LastSeq+1)
 	}
-	if holes > known {
-		return g.loss(g.names.Log, "%d positions between %d and %d are missing%s", holes-known, st.FirstSeq, st.LastSeq, firstOf(st.Deleted))
+	if holes > known && !g.salvaged[g.names.Log] {
+		err := g.loss(g.names.Log, "%d positions between %d and %d are missing%s", holes-known, st.FirstSeq, st.LastSeq, firstOf(st.Deleted))
+		if err != nil {
+			return err
+		}
 	}
 	return g.checkFront(info.Config.MaxAge, st.FirstSeq)
 }
@@ -282,7 +347,7 @@ func streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jets
 
 // refresh writes marks of what the streams hold now.
 func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
-	m := &marks{Streams: map[string]streamMark{}, Unreadable: g.unreadable}
+	m := &marks{Streams: map[string]streamMark{}}
 	if g.known != nil {
 		m.Days = g.known.Days
 	}
@@ -292,9 +357,16 @@ func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
 			return err
 		}
 		st := info.State
-		m.Streams[s.stream] = streamMark{Created: info.Created.UTC(), Last: st.LastSeq}
+		mark := streamMark{Created: info.Created.UTC(), Last: st.LastSeq}
+		if g.sequenced(s.stream) && st.Msgs > 0 {
+			mark.Messages, mark.First, mark.FirstTime = st.Msgs, st.FirstSeq, st.FirstTime.UTC()
+		}
+		m.Streams[s.stream] = mark
 		if s.derived || s.stream != g.names.Log {
 			continue
+		}
+		if g.accepting { // what was accepted at the front is not missed again
+			m.Days = slices.DeleteFunc(m.Days, func(d dayMark) bool { return d.Seq < st.FirstSeq })
 		}
 		if st.Msgs > 0 {
 			m.Gaps = st.LastSeq - st.FirstSeq + 1 - st.Msgs

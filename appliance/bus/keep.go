@@ -25,15 +25,20 @@ func (g *guard) stored(seq uint64) {
 	}
 }
 
-// keep writes the acknowledged position whenever it moved, and marks once a
-// minute while it moves. It sleeps while nothing happens.
+// keep writes the acknowledged position whenever it moved, and marks every ten
+// seconds while any stream moves.
 func (g *guard) keep(ctx context.Context, js jetstream.JetStream) {
 	defer close(g.done)
-	var synced, marked time.Time
+	mark := time.NewTicker(marksRefresh)
+	defer mark.Stop()
+	var synced time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-mark.C:
+			g.keepMarks(ctx, js)
+			continue
 		case <-g.wake:
 		}
 		now := time.Now()
@@ -42,17 +47,31 @@ func (g *guard) keep(ctx context.Context, js jetstream.JetStream) {
 		} else if now.Sub(synced) >= ackSync {
 			synced = now
 		}
-		if now.Sub(marked) >= marksRefresh {
-			marked = now
-			if err := g.refresh(ctx, js); err != nil && ctx.Err() == nil {
-				g.log.Error("marks of the log store cannot be written, a loss might go unnoticed", "folder", g.data, "err", err)
-			}
-		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(ackPause):
 		}
+	}
+}
+
+// keepMarks writes marks if the log or the measurements moved since.
+func (g *guard) keepMarks(ctx context.Context, js jetstream.JetStream) {
+	for _, s := range g.stores {
+		if !g.sequenced(s.stream) {
+			continue
+		}
+		stream, err := js.Stream(ctx, s.stream)
+		if err == nil && stream.CachedInfo().State.LastSeq == g.known.Streams[s.stream].Last {
+			continue
+		}
+		if err == nil {
+			err = g.refresh(ctx, js)
+		}
+		if err != nil && ctx.Err() == nil {
+			g.log.Error("marks of the log store cannot be written, a loss might go unnoticed", "folder", g.data, "err", err)
+		}
+		return
 	}
 }
 

@@ -21,22 +21,23 @@ const (
 )
 
 // marks say what the store held when it was last looked at. They are written
-// atomically, at most once a minute and at a clean stop.
+// atomically, at most every ten seconds and at a clean stop.
 type marks struct {
 	Streams map[string]streamMark `json:"streams"`
 	Days    []dayMark             `json:"days"` // of the log, oldest first
-	// Gaps are positions that were missing inside the log when an operator
-	// accepted a loss.
+	// Gaps are positions missing inside the log, whose loss an operator accepted.
 	Gaps uint64 `json:"gaps"`
-	// Unreadable are positions whose records were damaged when an operator
-	// accepted a loss.
-	Unreadable []span `json:"unreadable,omitempty"`
 }
 
 // streamMark is the least a stream must still reach.
 type streamMark struct {
 	Created time.Time `json:"created"`
 	Last    uint64    `json:"last"`
+	// Messages between the first and the last position, and where the first
+	// stands and since when; of the log and the measurements only.
+	Messages  uint64    `json:"messages,omitempty"`
+	First     uint64    `json:"first,omitempty"`
+	FirstTime time.Time `json:"first_time,omitzero"`
 }
 
 // dayMark is a position of the log and when it was stored.
@@ -100,12 +101,6 @@ func (m *marks) addDay(seq uint64, at time.Time, oldest time.Time) {
 	for len(m.Days) > 0 && m.Days[0].Time.Before(oldest) {
 		m.Days = m.Days[1:]
 	}
-}
-
-// acceptLoss is what an operator does to go on with what is left.
-func acceptLoss(data string) string {
-	return fmt.Sprintf("accept the loss: delete %s and %s and start again",
-		filepath.Join(data, marksFile), filepath.Join(data, ackFile))
 }
 
 // ackLine is the whole content of the acknowledged file: fixed length, so that

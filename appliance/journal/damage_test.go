@@ -46,8 +46,10 @@ func TestDamagedStore(t *testing.T) {
 		{"the log's folder is gone", remove(log), true, ""},
 		{"the whole store is gone", remove("jetstream"), true, ""},
 		{"sessions are gone", remove("jetstream/$G/streams/KV_JAQUE_STATE"), false, ""},
-		{"the measurements are gone", remove(results), false, "lost data and goes on"},
-		{"the measurements lost their end", cut(results+"msgs/1.blk", 500), false, "says"},
+		{"the measurements are gone", remove(results), false, "lost=40"},
+		{"the measurements' block is gone", remove(results + "msgs/1.blk"), false, "lost=40"},
+		{"a byte flipped among the measurements", flip(results+"msgs/1.blk", 0.5), false, "lost=1"},
+		{"the measurements lost their end", cut(results+"msgs/1.blk", 500), false, "lost=4"},
 		{"the marks are garbage", flip("marks.json", 0.01), true, ""},
 		{"the acknowledged position is garbage", flip("acknowledged", 0.5), false, ""},
 	}
@@ -88,10 +90,8 @@ func wantLoss(t *testing.T, b *bus.Bus, err error, data string) {
 		t.Errorf("error %q does not name the folder and what to do", err)
 	}
 	// What the error advises works, and is seen.
-	for _, f := range []string{"marks.json", "acknowledged"} {
-		if err := os.Remove(filepath.Join(data, f)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(data, "accept-loss"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	b = openBus(t, data)
 	readAll(t, openJournal(t, b), Position{})

@@ -185,9 +185,6 @@ func (j *jetStream) newest(ctx context.Context, s event.Stream, from uint64, st 
 			last--
 		}
 	}
-	for s == event.Log && last > from && j.bus.AcceptedLoss(last) {
-		last--
-	}
 	return max(last, from), nil
 }
 

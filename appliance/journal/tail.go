@@ -285,8 +285,8 @@ func (t *tail) gap(from, to uint64) error {
 	}
 	t.j.metrics.skipped.WithLabelValues(t.stream.String(), "gap").Add(float64(to - from))
 	for seq := from; seq < to && t.stream == event.Log; seq++ {
-		if _, known := slices.BinarySearch(info.State.Deleted, seq); !known && !t.j.bus.AcceptedLoss(seq) {
-			return fmt.Errorf("stream %s: positions %d to %d cannot be read; its store is damaged, stop and restore it from a backup", t.name, seq, to-1)
+		if _, known := slices.BinarySearch(info.State.Deleted, seq); !known {
+			return fmt.Errorf("stream %s: positions %d to %d cannot be read; its store is damaged, stop and restore it from a backup, or let the next start accept the loss: make the empty file accept-loss in the data folder", t.name, seq, to-1)
 		}
 	}
 	t.j.opts.Logger.Warn("positions are missing and are passed over", "stream", t.name, "from", from, "to", to-1)
