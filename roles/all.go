@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -208,10 +210,10 @@ func (a *appliance) present(id object.ID) (object.State, bool) {
 
 func (a *appliance) makeWeb(ctx context.Context) error {
 	h, err := web.New(web.Options{
-		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status,
+		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status, Instance: a.instance,
 		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) }, Trouble: a.engine.Trouble,
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
-		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Stop: ctx.Done(), Logger: a.p.Logger,
+		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Hosts: a.webNames(), Stop: ctx.Done(), Logger: a.p.Logger,
 	})
 	if err != nil {
 		return err
@@ -232,6 +234,15 @@ func onReady(s service.Service, then func()) service.Service {
 		return run(ctx, func() { ready(); then() })
 	}
 	return s
+}
+
+// webNames are the names under which the listener may be reached.
+func (a *appliance) webNames() []string {
+	names := slices.Clone(a.config.HTTP.Hosts)
+	if host, _, err := net.SplitHostPort(a.s.Listen); err == nil && host != "" {
+		names = append(names, host)
+	}
+	return names
 }
 
 func (a *appliance) status() web.Status {

@@ -271,6 +271,7 @@ func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config)
 	})
 	web := d.open(at.field("http"), s.take("http"))
 	out.HTTP.PublicReads = web.flag("public_reads", false)
+	out.HTTP.Hosts = web.texts("hosts")
 	web.done()
 	s.done()
 	return set
