@@ -168,11 +168,15 @@ func TestAFileGoesOnAfterAKill(t *testing.T) {
 	}{
 		"numbers that were lost are written again": {
 			`{"stream":"log","seq":7}` + "\n" + `{"stream":"results","seq":9}` + "\n",
-			count(7, 9), []uint64{9, 6, 7, 8, 9}, "level=INFO msg=\"newest measurements in the events file were lost on the log, others follow under their numbers\"",
+			count(7, 9),
+			[]uint64{9, 6, 7, 8, 9},
+			"level=INFO msg=\"newest measurements in the events file were lost on the log, others follow under their numbers\"",
 		},
 		"beyond the present end too": {
 			`{"stream":"log","seq":9}` + "\n" + `{"stream":"results","seq":5154}` + "\n",
-			count(9, 9), []uint64{5154, 6, 7, 8, 9}, "measurements=5149 seq=5154 end=5",
+			count(9, 9),
+			[]uint64{5154, 6, 7, 8, 9},
+			"measurements=5149 seq=5154 end=5",
 		},
 		"what was not lost is not written twice": {
 			`{"stream":"log","seq":9}` + "\n" + `{"stream":"results","seq":4}` + "\n",
@@ -180,7 +184,9 @@ func TestAFileGoesOnAfterAKill(t *testing.T) {
 		},
 		"a decision that never was is of another log": {
 			`{"stream":"log","seq":10}` + "\n" + `{"stream":"results","seq":9}` + "\n",
-			count(10, 10), []uint64{9, 6, 7, 8, 9}, "level=WARN msg=\"events file is from another log",
+			count(10, 10),
+			[]uint64{9, 6, 7, 8, 9},
+			"level=WARN msg=\"events file is from another log",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
