@@ -30,7 +30,7 @@ func (s *site) ownName(r *http.Request) error {
 		}
 	}
 	return faultf(http.StatusMisdirectedRequest,
-		"nothing is called %q here; use localhost, let the proxy in front send \"Host: localhost\", or allow public reads in the configuration", name)
+		"nothing is called %q here; use localhost, or add the name to http: hosts in the configuration", name)
 }
 
 // mayRead refuses reads that nobody has allowed: on an address that is not
