@@ -264,3 +264,62 @@ func TestMarksKnowMeasurementsWithoutDecisions(t *testing.T) {
 		t.Errorf("marks = %+v, %v", m, err)
 	}
 }
+
+// A stream of several blocks: the damage is at the seams.
+func TestLostMeasurementsOfManyBlocks(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		damage func(t *testing.T, blocks []Block) (lost uint64)
+	}{
+		{"the first record of the second block", func(t *testing.T, blocks []Block) uint64 {
+			buf, err := os.ReadFile(blocks[1].path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			buf[5] ^= 0x55 // its position
+			if err := os.WriteFile(blocks[1].path, buf, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return 1
+		}},
+		{"a block in the middle", func(t *testing.T, blocks []Block) uint64 {
+			return blocks[2].First - blocks[1].First
+		}},
+		{"the first block", func(t *testing.T, blocks []Block) uint64 { return blocks[1].First - 1 }},
+	}
+	for i, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Data: t.TempDir(), Retention: Retention{ResultsBytes: 30 << 20}}
+			b := open(t, o)
+			for range 200 {
+				if _, err := b.JetStream().Publish(t.Context(), "jaque.result.default.db", make([]byte, 60_000)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			blocks := b.Blocks("JAQUE_RESULTS")
+			if len(blocks) < 3 {
+				t.Fatalf("only %d blocks", len(blocks))
+			}
+			lost := c.damage(t, blocks)
+			if i > 0 {
+				if err := os.Remove(blocks[2-i].path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var lines strings.Builder
+			o.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+			b = open(t, o)
+			if !strings.Contains(lines.String(), fmt.Sprintf("lost=%d", lost)) {
+				t.Errorf("log does not say lost=%d:\n%s", lost, lines.String())
+			}
+			if ack, err := b.JetStream().Publish(t.Context(), "jaque.result.default.db", []byte("{}")); err != nil || ack.Sequence != 201 {
+				t.Errorf("the next position is %+v (%v), want 201", ack, err)
+			}
+		})
+	}
+}
