@@ -210,6 +210,9 @@ type reading struct {
 // found again behind unreadable bytes.
 const farthest = 1 << 20
 
+// unlikely is a position that no stream reaches; random bytes mostly exceed it.
+const unlikely = 1 << 44
+
 // read reads the whole block. Behind something unreadable it looks byte by byte
 // for the next record with a right checksum. Unreadable bytes behind the last
 // record are told apart: a kill leaves them, and whether they held something
@@ -267,7 +270,7 @@ func (got *reading) add(at, end int, seq, gone uint64, broken int) {
 func (r *recordReader) resync(buf []byte, at int, last uint64) int {
 	for ; at+recordHead+recordSum <= len(buf); at++ {
 		seq := binary.LittleEndian.Uint64(buf[at+4:]) &^ (erasedFlag | tombFlag)
-		if seq == 0 || last > 0 && (seq <= last || seq > last+farthest) {
+		if seq == 0 || seq >= unlikely || last > 0 && (seq <= last || seq > last+farthest) {
 			continue
 		}
 		r.rest = buf[at:]

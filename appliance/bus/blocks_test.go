@@ -2,9 +2,11 @@ package bus
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // writeBlock has the server write messages and returns the bytes of the block.
@@ -84,6 +86,29 @@ func TestBlockHoldsWhatTheServerStored(t *testing.T) {
 		if got, _, err := copyOf.read(); got.inside > 0 || got.last > 4 || err != nil {
 			t.Fatalf("cut to %d of %d: %+v, %v", size, len(buf), got, err)
 		}
+	}
+}
+
+// A block of which nothing is left costs no minutes, and records behind garbage
+// are found again.
+func TestGarbageIsPassedOverQuickly(t *testing.T) {
+	k, buf := writeBlock(t, 3)
+	garbage := make([]byte, 2<<20)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range garbage {
+		garbage[i] = byte(random.Uint32())
+	}
+	copyOf := Block{path: filepath.Join(t.TempDir(), "1.blk"), stream: k.stream, index: k.index, First: 1}
+	if err := os.WriteFile(copyOf.path, append(garbage, buf...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	got, _, err := copyOf.read()
+	if err != nil || got.inside != len(garbage) || !got.front || got.first != 1 || got.last != 3 {
+		t.Errorf("read %+v, %v", got, err)
+	}
+	if d := time.Since(began); d > 2*time.Second {
+		t.Errorf("it took %s", d)
 	}
 }
 

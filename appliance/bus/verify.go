@@ -10,8 +10,12 @@ import (
 // verifyNewest is how many blocks of a stream are read through at a start after
 // a clean stop; the older ones were read through when they were the newest, and
 // every follower checks what it reads. Otherwise the server reads all of them
-// and cuts what it cannot read, and so all are read here first.
+// and cuts what it cannot read, and so all are read here first (of measurements
+// the newest GiB: an older loss is counted afterwards, see checkResults).
 const verifyNewest = 8
+
+// verifyMost bounds what is read of a derived stream, in bytes: about two seconds.
+const verifyMost = 1 << 30
 
 // finding is what a look at one stream's blocks found.
 type finding struct {
@@ -108,6 +112,9 @@ func (g *guard) inspect(s store) (*finding, error) {
 	if n := len(blocks); n > verifyNewest && !g.fresh() && !g.accepting && g.indexed(s.stream, blocks) {
 		blocks = blocks[n-verifyNewest:]
 	}
+	for s.derived && len(blocks) > verifyNewest && sizeOf(blocks) > verifyMost {
+		blocks = blocks[len(blocks)/4:]
+	}
 	for _, k := range blocks {
 		got, _, err := k.read()
 		if err != nil {
@@ -131,6 +138,14 @@ func (g *guard) inspect(s store) (*finding, error) {
 		f.short = want - f.last
 	}
 	return f, nil
+}
+
+func sizeOf(blocks []Block) uint64 {
+	sum := uint64(0)
+	for _, k := range blocks {
+		sum += k.Size()
+	}
+	return sum
 }
 
 // front returns the position that a block began with before its first bytes
