@@ -10,20 +10,13 @@ import (
 
 	"jaque.sh/jaque/appliance/demo"
 	"jaque.sh/jaque/appliance/listen"
+	"jaque.sh/jaque/appliance/probe"
 	assets "jaque.sh/jaque/assets/demo"
 	"jaque.sh/jaque/roles"
 )
 
 // demoFolder is where the demo lives without -dir.
 const demoFolder = "jaque-demo"
-
-// pluginFolders are where distributions put the monitoring plugins.
-func pluginFolders() []string {
-	return []string{
-		"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins", "/usr/lib64/nagios/plugins",
-		"/usr/local/libexec/nagios", "/usr/local/nagios/libexec", "/opt/local/libexec/nagios",
-	}
-}
 
 // runDemo runs role all on a folder of its own, which it fills if it is empty.
 // It takes every flag of role all, and -dir.
@@ -53,7 +46,7 @@ func runDemo(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fresh, err := demo.Prepare(dir, server.Addr(), assets.Files(), demo.Plugins(pluginFolders()))
+	fresh, err := demo.Prepare(dir, server.Addr(), assets.Files(), demo.Plugins(probe.UsualFolders()))
 	if err != nil {
 		return err
 	}
