@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"jaque.sh/jaque/appliance/rule/near"
+)
 
 // otherWords are the names that Nagios has for what is called otherwise here.
 var otherWords = map[string]string{
@@ -26,7 +30,7 @@ func didYouMean(name string, candidates func(yield func(string) bool)) string {
 	limit := min(1+len(name)/5, 3)
 	best, bestAt := "", limit+1
 	for c := range candidates {
-		d := distance(strings.ToLower(name), strings.ToLower(c), bestAt)
+		d := near.Distance(strings.ToLower(name), strings.ToLower(c), bestAt)
 		if d < bestAt || d == bestAt && d <= limit && c < best {
 			best, bestAt = c, d
 		}
@@ -35,36 +39,4 @@ func didYouMean(name string, candidates func(yield func(string) bool)) string {
 		return ""
 	}
 	return `; did you mean ` + quote(best) + `?`
-}
-
-// distance counts the insertions, deletions, replacements and swaps of
-// neighbours between two texts; beyond limit it may stop with any larger number.
-func distance(a, b string, limit int) int {
-	if diff := len(a) - len(b); diff > limit || -diff > limit {
-		return limit + 1
-	}
-	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return least
-		}
-		before, prev, row = prev, row, before
-	}
-	return prev[len(b)]
 }

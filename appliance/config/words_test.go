@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 func TestDidYouMean(t *testing.T) {
@@ -30,27 +28,6 @@ func TestDidYouMean(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestDistanceIsADistance(t *testing.T) {
-	word := rapid.StringMatching("[a-c]{0,6}")
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		d := distance(a, b, 100)
-		switch {
-		case (d == 0) != (a == b):
-			t.Fatalf("distance of %q and %q is %d", a, b, d)
-		case d != distance(b, a, 100):
-			t.Fatalf("distance of %q and %q depends on the direction", a, b)
-		case d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)):
-			t.Fatalf("distance of %q and %q is %d", a, b, d)
-		}
-		for limit := range 4 {
-			if got := distance(a, b, limit); (got <= limit) != (d <= limit) {
-				t.Fatalf("distance of %q and %q with limit %d is %d, want %d", a, b, limit, got, d)
-			}
-		}
-	})
 }
 
 func TestDurations(t *testing.T) {
