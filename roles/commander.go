@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"jaque.sh/jaque/appliance/core/fold"
-	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/roles/engine"
 	"jaque.sh/jaque/web"
 )
@@ -15,16 +15,27 @@ import (
 // why one was not taken.
 type commander struct{ engine *engine.Engine }
 
-// CheckNow runs an object's check at once.
-func (c commander) CheckNow(ctx context.Context, id object.ID) (string, error) {
-	command, err := c.engine.CheckNow(ctx, id)
-	return command, forWeb(err)
+// Do carries out actions one after the other.
+func (c commander) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
+	var report operate.Report
+	for _, a := range actions {
+		id, err := c.one(ctx, a)
+		if report.ID == "" {
+			report.ID = id
+		}
+		report.Results = append(report.Results, operate.Result{Object: a.Object, Err: forWeb(err)})
+	}
+	return report, nil
 }
 
-// Submit hands in a result.
-func (c commander) Submit(ctx context.Context, id object.ID, r fold.Result) (string, error) {
-	command, err := c.engine.Submit(ctx, id, r)
-	return command, forWeb(err)
+func (c commander) one(ctx context.Context, a operate.Action) (string, error) {
+	switch x := a.Command.(type) {
+	case fold.Reschedule:
+		return c.engine.CheckNow(ctx, a.Object)
+	case fold.Result:
+		return c.engine.Submit(ctx, a.Object, x)
+	}
+	return "", fmt.Errorf("%T: %w", a.Command, engine.ErrRefused)
 }
 
 func forWeb(err error) error {

@@ -11,6 +11,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
 )
 
 // largest is how many bytes a command may have: output of 64 KiB, escaped.
@@ -114,12 +115,14 @@ func (s *site) run(r *http.Request, q request) (string, error) {
 	if s.Commands == nil {
 		return "", faultf(http.StatusServiceUnavailable, "this process only reads; send the command to an engine")
 	}
-	var id string
-	var err error
+	action := operate.Action{Object: q.Object, Command: fold.Reschedule{Forced: true}}
 	if q.Command == "submit-result" {
-		id, err = s.Commands.Submit(r.Context(), q.Object, result)
-	} else {
-		id, err = s.Commands.CheckNow(r.Context(), q.Object)
+		action.Command = result
+	}
+	report, err := s.Commands.Do(r.Context(), []operate.Action{action})
+	id := report.ID
+	if err == nil && len(report.Results) == 1 {
+		err = report.Results[0].Err
 	}
 	switch {
 	case errors.Is(err, ErrUnavailable):

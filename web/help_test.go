@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,7 +15,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/fold"
-	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/web/sample"
 )
 
@@ -24,14 +25,24 @@ type commands struct {
 	err   error
 }
 
-func (c *commands) CheckNow(_ context.Context, id object.ID) (string, error) {
-	c.taken = append(c.taken, "check "+string(id))
-	return "c1", c.err
+func (c *commands) Do(_ context.Context, actions []operate.Action) (operate.Report, error) {
+	report := operate.Report{ID: "c1"}
+	for _, a := range actions {
+		c.taken = append(c.taken, c.words(a))
+		report.Results = append(report.Results, operate.Result{Object: a.Object, Err: c.err})
+	}
+	return report, nil
 }
 
-func (c *commands) Submit(_ context.Context, id object.ID, r fold.Result) (string, error) {
-	c.taken = append(c.taken, strings.Join([]string{"submit", string(id), r.State.Name(id.Kind()), r.Output, r.Long, r.Perfdata}, "|"))
-	return "c2", c.err
+// words says what an action is.
+func (c *commands) words(a operate.Action) string {
+	switch x := a.Command.(type) {
+	case fold.Reschedule:
+		return "check " + string(a.Object)
+	case fold.Result:
+		return strings.Join([]string{"submit", string(a.Object), x.State.Name(a.Object.Kind()), x.Output, x.Long, x.Perfdata}, "|")
+	}
+	return fmt.Sprintf("%s %+v %+v", a.Object, a.Command, a.Program)
 }
 
 func options(s *sample.Site) Options {

@@ -18,7 +18,7 @@ func (s *site) next(i *projection.Item, now time.Time) object.Time {
 	settings := &s.Projection.Set().Settings
 	kind := o.Rule.Check.Kind
 	scheduled := kind != "" && kind != object.CheckPassive && kind != object.CheckNone
-	if !scheduled || !settings.ActiveChecks || !fold.Enabled(o, &st.Status, object.SwitchActive) {
+	if !scheduled || !settings.ActiveChecks(o.Kind()) || !fold.Enabled(o, &st.Status, object.SwitchActive) {
 		return 0
 	}
 	env := fold.Env{Object: o, Settings: settings, Started: object.At(s.started)}

@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/operate"
 	assets "jaque.sh/jaque/assets/web"
 )
 
@@ -25,10 +25,10 @@ var (
 	ErrInvalid     = errors.New("the command cannot be done")      // 400
 )
 
-// Commander takes what operators ask for. It returns an id of the command.
+// Commander carries out what operators ask for. The report has one result for
+// each action; the error is that of the whole, when nothing was begun.
 type Commander interface {
-	CheckNow(ctx context.Context, id object.ID) (string, error)
-	Submit(ctx context.Context, id object.ID, r fold.Result) (string, error)
+	Do(ctx context.Context, actions []operate.Action) (operate.Report, error)
 }
 
 // Log is the part of the event log that is shown; journal.Journal is one.

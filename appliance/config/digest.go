@@ -75,6 +75,13 @@ func (d *digester) value(v reflect.Value) {
 		d.number(math.Float64bits(v.Float()))
 	case reflect.Pointer:
 		d.pointer(v)
+	case reflect.Interface:
+		// What stands behind an interface says what it is in words: a period.
+		if v.IsNil() {
+			d.number(0)
+			return
+		}
+		d.text(v.Interface().(fmt.Stringer).String())
 	case reflect.Struct:
 		for i := range v.NumField() {
 			d.value(v.Field(i))

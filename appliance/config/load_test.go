@@ -69,7 +69,8 @@ func TestEveryFieldArrives(t *testing.T) {
 		t.Errorf("got parents %v and %d services", h.Parents, len(h.Services))
 	}
 	wantSettings := object.Settings{
-		ActiveChecks: true, FlapDetection: true, ServiceFlapLow: 10, ServiceFlapHigh: 40, HostFlapLow: 11, HostFlapHigh: 41,
+		On:             object.ProgramDefault &^ (object.ProgramPassiveHosts | object.ProgramPassiveServices),
+		ServiceFlapLow: 10, ServiceFlapHigh: 40, HostFlapLow: 11, HostFlapHigh: 41,
 		AggressiveHostChecking: true, PassiveHostsAreSoft: true, TranslatePassiveHosts: true, TimeoutState: object.Unknown,
 	}
 	if c.Set.Settings != wantSettings {

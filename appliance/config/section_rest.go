@@ -241,9 +241,7 @@ var macroName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config) object.Settings {
 	s := d.open(at, n)
 	set := object.Settings{
-		ActiveChecks:   s.flag("active_checks", base.ActiveChecks),
-		PassiveChecks:  s.flag("passive_checks", base.PassiveChecks),
-		FlapDetection:  s.flag("flap_detection", base.FlapDetection),
+		On:             s.switches(base.On),
 		ServiceFlapLow: s.percent("service_flap_low", base.ServiceFlapLow), ServiceFlapHigh: s.percent("service_flap_high", base.ServiceFlapHigh),
 		HostFlapLow: s.percent("host_flap_low", base.HostFlapLow), HostFlapHigh: s.percent("host_flap_high", base.HostFlapHigh),
 		AggressiveHostChecking: s.flag("aggressive_host_checking", base.AggressiveHostChecking),
@@ -275,6 +273,26 @@ func (d *decoder) settings(at *path, n *node, base object.Settings, out *Config)
 	web.done()
 	s.done()
 	return set
+}
+
+// switches reads what is on for the whole program. A switch of jaque sets what
+// Nagios has for hosts and services apart.
+func (s *section) switches(on object.Program) object.Program {
+	for _, w := range []struct {
+		name string
+		bits object.Program
+	}{
+		{"active_checks", object.ProgramHostChecks | object.ProgramServiceChecks},
+		{"passive_checks", object.ProgramPassiveHosts | object.ProgramPassiveServices},
+		{"flap_detection", object.ProgramFlapDetection},
+	} {
+		if s.flag(w.name, on.Has(w.bits)) {
+			on |= w.bits
+		} else {
+			on &^= w.bits
+		}
+	}
+	return on
 }
 
 // settingsOrder refuses a lower threshold that is not below the upper one, at

@@ -33,9 +33,30 @@ func statuses() *rapid.Generator[event.Status] {
 			if len(x.Downtimes) == 0 {
 				x.Downtimes = nil
 			}
+			if len(x.Settings) == 0 {
+				x.Settings = nil
+			}
 			s.Extra = &x
 		}
 		return s
+	})
+}
+
+// programs draws program-wide things as a decoder gives them back: what is empty
+// is nil.
+func programs() *rapid.Generator[event.Program] {
+	return rapid.Custom(func(t *rapid.T) event.Program {
+		p := rapid.Make[event.Program]().Draw(t, "program")
+		if p.Switches != nil && len(p.Switches.Settings) == 0 {
+			p.Switches.Settings = nil
+		}
+		if p.Contact != nil && len(p.Contact.Settings) == 0 {
+			p.Contact.Settings = nil
+		}
+		if p.Rule != nil && len(p.Rule.Ranges) == 0 {
+			p.Rule.Ranges = nil
+		}
+		return p
 	})
 }
 
@@ -65,6 +86,10 @@ func events() *rapid.Generator[event.Event] {
 		if rapid.Bool().Draw(t, "has measure") {
 			m := rapid.Make[event.Measure]().Draw(t, "measure")
 			e.Measure = &m
+		}
+		if rapid.Bool().Draw(t, "has program") {
+			p := programs().Draw(t, "program")
+			e.Program = &p
 		}
 		if f := rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "facts"); len(f) > 0 {
 			e.Facts = f

@@ -75,6 +75,9 @@ func decodeBody(s *wire.Scanner, key []byte, e *Event) {
 		e.Text = s.String()
 	case "f":
 		e.Facts = readFacts(s)
+	case "pr":
+		e.Program = new(Program)
+		ReadProgram(s, e.Program)
 	default:
 		s.Skip()
 	}

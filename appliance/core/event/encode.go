@@ -38,6 +38,9 @@ func AppendJSON(dst []byte, e *Event) []byte {
 	if e.Measure != nil {
 		dst = AppendMeasure(wire.Key(dst, "m"), e.Measure)
 	}
+	if e.Program != nil {
+		dst = AppendProgram(wire.Key(dst, "pr"), e.Program)
+	}
 	dst = wire.Text(dst, "by", e.Author)
 	dst = wire.Text(dst, "x", e.Text)
 	dst = appendFacts(dst, e.Facts)
@@ -91,6 +94,7 @@ func AppendStatus(dst []byte, s *Status) []byte {
 	dst = wire.Int(dst, "lc", s.LastChange)
 	dst = wire.Int(dst, "lhc", s.LastHardChange)
 	dst = wire.Int(dst, "pb", s.Problem)
+	dst = wire.Text(dst, "rt", s.Root)
 	dst = wire.Uint(dst, "ak", s.Ack)
 	dst = wire.Int(dst, "ax", s.AckExpires)
 	dst = wire.Int(dst, "dd", s.DowntimeDepth)
@@ -110,6 +114,10 @@ func appendExtra(dst []byte, x *Extra) []byte {
 	dst = wire.Open(dst)
 	dst = wire.Text(dst, "aa", x.AckAuthor)
 	dst = wire.Text(dst, "at", x.AckText)
+	dst = wire.Int(dst, "aw", x.AckTime)
+	dst = wire.Int(dst, "ca", x.CheckAt)
+	dst = wire.Bool(dst, "cf", x.CheckForced)
+	dst = wire.Uint(dst, "md", x.Modified)
 	if len(x.Comments) > 0 {
 		dst = append(wire.Key(dst, "c"), '[')
 		for i := range x.Comments {
@@ -124,12 +132,14 @@ func appendExtra(dst []byte, x *Extra) []byte {
 		}
 		dst = append(dst, ']')
 	}
+	dst = appendSettings(dst, x.Settings)
 	return wire.Close(dst)
 }
 
 func appendComment(dst []byte, c *Comment) []byte {
 	dst = wire.Open(dst)
 	dst = wire.Text(dst, "id", c.ID)
+	dst = wire.Uint(dst, "n", c.Number)
 	dst = wire.Text(dst, "k", c.Kind)
 	dst = wire.Text(dst, "by", c.Author)
 	dst = wire.Text(dst, "x", c.Text)
@@ -142,12 +152,16 @@ func appendComment(dst []byte, c *Comment) []byte {
 func appendDowntime(dst []byte, d *Downtime) []byte {
 	dst = wire.Open(dst)
 	dst = wire.Text(dst, "id", d.ID)
+	dst = wire.Uint(dst, "n", d.Number)
+	dst = wire.Uint(dst, "cn", d.Comment)
 	dst = wire.Text(dst, "by", d.Author)
 	dst = wire.Text(dst, "x", d.Text)
+	dst = wire.Int(dst, "t", d.Entry)
 	dst = wire.Int(dst, "s", d.Start)
 	dst = wire.Int(dst, "e", d.End)
 	dst = wire.Int(dst, "d", d.Duration)
 	dst = wire.Text(dst, "tr", d.Trigger)
+	dst = wire.Text(dst, "ru", d.Rule)
 	dst = wire.Int(dst, "st", d.Started)
 	return wire.Close(dst)
 }

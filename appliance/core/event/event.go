@@ -34,7 +34,10 @@ const (
 	EngineLeft        Kind = "engine.left"
 	EpochRaised       Kind = "epoch.raised"
 	ConfigLoaded      Kind = "config.loaded"
+	CheckScheduled    Kind = "check.scheduled" // somebody asked for a check at a time
+	HandlerRan        Kind = "handler.ran"     // the outcome of an event handler
 
+	NotificationRequested  Kind = "notification.requested" // somebody asked to tell people
 	NotificationIntended   Kind = "notification.intended"
 	NotificationSuppressed Kind = "notification.suppressed"
 	NotificationDelivered  Kind = "notification.delivered"
@@ -92,6 +95,10 @@ type Event struct {
 	// every measurement and, complete, in every decision about an object.
 	Measure *Measure
 
+	// Program is what the decision made of program-wide things ("pr"); only in
+	// events without an object.
+	Program *Program
+
 	// Facts that only some kinds have.
 	Author string            // "by", who asked for it
 	Text   string            // "x", comment, reason of a refusal, …
@@ -133,6 +140,9 @@ type Status struct {
 	LastChange     object.Time // "lc", of the state
 	LastHardChange object.Time // "lhc", of the hard state
 	Problem        object.Time // "pb", start of the present problem and its id; 0 = none
+	// Root is the host that is down and explains this problem: the one whose
+	// failure made the parents, or the service's host, fail ("rt"); "" = none.
+	Root object.ID
 
 	Ack           object.AckKind // "ak"
 	AckExpires    object.Time    // "ax"; 0 = never
@@ -151,18 +161,68 @@ type Status struct {
 	Extra *Extra
 }
 
-// Extra holds an object's acknowledgement, comments and downtimes.
+// Extra holds an object's acknowledgement, comments, downtimes and what
+// operators set against the config. It is never changed in place.
 type Extra struct {
-	AckAuthor string     // "aa"
-	AckText   string     // "at"
-	Comments  []Comment  // "c"
-	Downtimes []Downtime // "d"
+	AckAuthor string      // "aa"
+	AckText   string      // "at"
+	AckTime   object.Time // "aw", when it was set
+	// CheckAt is when somebody wants the next check, 0 = no wish ("ca"); CheckForced
+	// runs it whatever switches, periods and dependencies say ("cf").
+	CheckAt     object.Time
+	CheckForced bool
+	Modified    uint32     // "md", Nagios' bits of modified attributes
+	Comments    []Comment  // "c"
+	Downtimes   []Downtime // "d"
+	Settings    []Setting  // "st", sorted by Name
+}
+
+// Setting is one thing that an operator set against the config.
+type Setting struct {
+	Name   string      // "n": see the Setting… names
+	Value  string      // "v"
+	Author string      // "by"
+	Time   object.Time // "t"
+}
+
+// The names of settings. Switches have the names of their events and the values
+// "on" and "off"; intervals are Go durations; a custom variable is SettingVar and
+// its upper-case name.
+const (
+	SettingActive        = "active_checks"
+	SettingPassive       = "passive_checks"
+	SettingNotifications = "notifications"
+	SettingFlapDetection = "flap_detection"
+	SettingEventHandler  = "event_handler"
+	SettingPerfdata      = "perfdata"
+	SettingObsess        = "obsess"
+	SettingInterval      = "interval"
+	SettingRetry         = "retry"
+	SettingAttempts      = "attempts"
+	SettingCheckPeriod   = "check_period"
+	SettingNotePeriod    = "notification_period"
+	SettingHandlerPeriod = "event_handler_period"
+	SettingVar           = "var."
+)
+
+// Setting returns the value that an operator set, if any.
+func (s *Status) Setting(name string) (value string, ok bool) {
+	if s.Extra == nil {
+		return "", false
+	}
+	for i := range s.Extra.Settings {
+		if s.Extra.Settings[i].Name == name {
+			return s.Extra.Settings[i].Value, true
+		}
+	}
+	return "", false
 }
 
 // Comment is a remark of an operator or of jaque itself.
 type Comment struct {
 	ID         string      // "id"
-	Kind       string      // "k": user, acknowledgement, downtime, flapping
+	Number     uint64      // "n", for interfaces that know comments by number
+	Kind       string      // "k": see the Comment… kinds
 	Author     string      // "by"
 	Text       string      // "x"
 	Time       object.Time // "t"
@@ -170,16 +230,42 @@ type Comment struct {
 	Persistent bool        // "p"
 }
 
+// The kinds of comment. What a downtime or flapping says stands there, not in a
+// comment of its own.
+const (
+	CommentUser            = "user"
+	CommentAcknowledgement = "acknowledgement"
+)
+
 // Downtime is one scheduled or running downtime of an object.
 type Downtime struct {
 	ID       string      // "id"
+	Number   uint64      // "n", for interfaces that know downtimes by number
+	Comment  uint64      // "cn", the number such interfaces show its comment under
 	Author   string      // "by"
 	Text     string      // "x"
+	Entry    object.Time // "t", when it was asked for
 	Start    object.Time // "s"
 	End      object.Time // "e"
 	Duration object.Time // "d", milliseconds; > 0 = flexible
 	Trigger  string      // "tr", id of the downtime that starts it
+	Rule     string      // "ru", id of the program-wide downtime it was made from
 	Started  object.Time // "st"; 0 = not running
+}
+
+// Flexible tells whether the downtime waits for a problem.
+func (d *Downtime) Flexible() bool { return d.Duration > 0 && d.Trigger == "" }
+
+// Until returns when a downtime that runs ends, when one that waits is given up.
+// A triggered one without a length of its own ends with its trigger: 0.
+func (d *Downtime) Until() object.Time {
+	switch {
+	case d.Duration > 0 && d.Started != 0:
+		return d.Started + d.Duration
+	case d.Trigger != "" && d.Duration == 0 && d.Started != 0:
+		return 0
+	}
+	return d.End
 }
 
 // Measure is what the newest check result of an object said. Readers keep the

@@ -18,22 +18,38 @@ func full() *event.Event {
 		Was: &event.Was{State: object.Warning, Type: object.Soft, Attempt: 2, Checked: true},
 		Status: &event.Status{
 			State: object.Critical, Type: object.Soft, Checked: true, Flapping: true, Attempt: 2, MaxAttempts: 3, LastHard: object.Unknown,
-			LastChange: 11, LastHardChange: 12, Problem: 13, Ack: object.AckSticky, AckExpires: 14, DowntimeDepth: 1,
+			LastChange: 11, LastHardChange: 12, Problem: 13, Root: "sw1", Ack: object.AckSticky, AckExpires: 14, DowntimeDepth: 1,
 			NotificationNumber: 5, Notified: 6, LastNotification: 15, NextNotification: 16,
 			Off: object.SwitchActive, On: object.SwitchFlapDetection,
 			Extra: &event.Extra{
-				AckAuthor: "ann", AckText: "on it",
+				AckAuthor: "ann", AckText: "on it", AckTime: 17, CheckAt: 18, CheckForced: true, Modified: 4096,
+				Settings: []event.Setting{{Name: "attempts", Value: "9", Author: "ann", Time: 19}},
 				Comments: []event.Comment{
-					{ID: "c1", Kind: "user", Author: "ann", Text: "look", Time: 21, Expires: 22, Persistent: true}, {ID: "c2"},
+					{ID: "c1", Number: 7, Kind: "user", Author: "ann", Text: "look", Time: 21, Expires: 22, Persistent: true}, {ID: "c2"},
 				},
 				Downtimes: []event.Downtime{
-					{ID: "t1", Author: "bob", Text: "move", Start: 31, End: 32, Duration: 33, Trigger: "t0", Started: 34}, {ID: "t2"},
+					{ID: "t1", Number: 8, Comment: 9, Author: "bob", Text: "move", Entry: 30, Start: 31, End: 32, Duration: 33, Trigger: "t0", Rule: "r1", Started: 34}, {ID: "t2"},
 				},
 			},
 		},
 		Measure: &event.Measure{
 			Epoch: 4, N: 99, State: object.Critical, Passive: true, LastCheck: 41, NextCheck: 42, Ring: 43, RingTime: 44,
 			Latency: 45, Took: 46, Output: "HTTP CRITICAL", Long: "line 2\nline 3", Perfdata: "time=3s", LastIn: [4]object.Time{51, 52, 53, 54},
+		},
+		Program: &event.Program{
+			Switches: &event.Switches{
+				Off: object.ProgramNotifications, On: object.ProgramObsessHosts,
+				Settings: []event.Setting{{Name: "notifications", Value: "off", Author: "bob", Time: 61}},
+			},
+			Contact: &event.ContactStatus{
+				Name: "ops", HostOff: true, ServiceOff: true, HostModified: 1, ServiceModified: 2, Modified: 3,
+				Settings: []event.Setting{{Name: "host_notification_period", Value: "office", Author: "bob", Time: 62}},
+			},
+			Rule: &event.DowntimeRule{
+				ID: "r1", Number: 10, Author: "bob", Text: "patching", Entry: 63, Object: "web01", WithServices: true, Group: "g", Filter: "problem",
+				Start: 64, End: 65, Duration: 66, Ranges: []string{"sunday 02:00-04:00"}, Zone: "Europe/Berlin",
+			},
+			RuleGone: "r0",
 		},
 		Author: "ann", Text: "why", Facts: map[string]string{"expired": "true"},
 	}

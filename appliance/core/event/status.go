@@ -38,6 +38,8 @@ func readCondition(s *wire.Scanner, key []byte, st *Status) bool {
 		st.LastHardChange = object.Time(s.Int(64))
 	case "pb":
 		st.Problem = object.Time(s.Int(64))
+	case "rt":
+		st.Root = object.ID(s.String())
 	default:
 		return false
 	}
@@ -80,6 +82,16 @@ func readExtra(s *wire.Scanner, x *Extra) {
 			x.AckAuthor = s.String()
 		case "at":
 			x.AckText = s.String()
+		case "aw":
+			x.AckTime = object.Time(s.Int(64))
+		case "ca":
+			x.CheckAt = object.Time(s.Int(64))
+		case "cf":
+			x.CheckForced = s.Bool()
+		case "md":
+			x.Modified = uint32(s.Uint(32))
+		case "st":
+			x.Settings = readSettings(s)
 		case "c":
 			x.Comments = nil
 			for s.Begin('['); s.More(']'); {
@@ -101,6 +113,8 @@ func readComment(s *wire.Scanner) (c Comment) {
 		switch string(s.Key()) {
 		case "id":
 			c.ID = s.String()
+		case "n":
+			c.Number = s.Uint(64)
 		case "k":
 			c.Kind = s.String()
 		case "by":
@@ -125,10 +139,16 @@ func readDowntime(s *wire.Scanner) (d Downtime) {
 		switch string(s.Key()) {
 		case "id":
 			d.ID = s.String()
+		case "n":
+			d.Number = s.Uint(64)
+		case "cn":
+			d.Comment = s.Uint(64)
 		case "by":
 			d.Author = s.String()
 		case "x":
 			d.Text = s.String()
+		case "t":
+			d.Entry = object.Time(s.Int(64))
 		case "s":
 			d.Start = object.Time(s.Int(64))
 		case "e":
@@ -137,6 +157,8 @@ func readDowntime(s *wire.Scanner) (d Downtime) {
 			d.Duration = object.Time(s.Int(64))
 		case "tr":
 			d.Trigger = s.String()
+		case "ru":
+			d.Rule = s.String()
 		case "st":
 			d.Started = object.Time(s.Int(64))
 		default:

@@ -141,14 +141,14 @@ func (w *world) step(st *step, now object.Time) object.ID {
 
 // programCommands change a setting of the whole program.
 var programCommands = map[string]func(*object.Settings){
-	"ENABLE_FLAP_DETECTION":               func(s *object.Settings) { s.FlapDetection = true },
-	"DISABLE_FLAP_DETECTION":              func(s *object.Settings) { s.FlapDetection = false },
-	"START_EXECUTING_SVC_CHECKS":          func(s *object.Settings) { s.ActiveChecks = true },
-	"STOP_EXECUTING_SVC_CHECKS":           func(s *object.Settings) { s.ActiveChecks = false },
-	"START_ACCEPTING_PASSIVE_SVC_CHECKS":  func(s *object.Settings) { s.PassiveChecks = true },
-	"STOP_ACCEPTING_PASSIVE_SVC_CHECKS":   func(s *object.Settings) { s.PassiveChecks = false },
-	"START_ACCEPTING_PASSIVE_HOST_CHECKS": func(s *object.Settings) { s.PassiveChecks = true },
-	"STOP_ACCEPTING_PASSIVE_HOST_CHECKS":  func(s *object.Settings) { s.PassiveChecks = false },
+	"ENABLE_FLAP_DETECTION":               func(s *object.Settings) { s.On |= object.ProgramFlapDetection },
+	"DISABLE_FLAP_DETECTION":              func(s *object.Settings) { s.On &^= object.ProgramFlapDetection },
+	"START_EXECUTING_SVC_CHECKS":          func(s *object.Settings) { s.On |= object.ProgramServiceChecks },
+	"STOP_EXECUTING_SVC_CHECKS":           func(s *object.Settings) { s.On &^= object.ProgramServiceChecks },
+	"START_ACCEPTING_PASSIVE_SVC_CHECKS":  func(s *object.Settings) { s.On |= object.ProgramPassiveServices },
+	"STOP_ACCEPTING_PASSIVE_SVC_CHECKS":   func(s *object.Settings) { s.On &^= object.ProgramPassiveServices },
+	"START_ACCEPTING_PASSIVE_HOST_CHECKS": func(s *object.Settings) { s.On |= object.ProgramPassiveHosts },
+	"STOP_ACCEPTING_PASSIVE_HOST_CHECKS":  func(s *object.Settings) { s.On &^= object.ProgramPassiveHosts },
 }
 
 // objectCommands change a switch of one object.

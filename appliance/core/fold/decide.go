@@ -56,7 +56,12 @@ func Decide(env *Env, s *State, c Command, now object.Time) (Decision, error) {
 	case ClearFlapping:
 		return d.clearFlapping(c)
 	}
-	return Decision{}, refuse(env, BadCommand, "command %T is unknown to this build", c)
+	return d.operate(c)
+}
+
+// operate judges what operators ask for and what time brings.
+func (d *decider) operate(c Command) (Decision, error) {
+	return Decision{}, refuse(d.env, BadCommand, "command %T is unknown to this build", c)
 }
 
 // decider holds one decision while it is made.

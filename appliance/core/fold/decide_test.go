@@ -53,7 +53,7 @@ func TestDecideRefuses(t *testing.T) {
 		{"a state no host has", host, nil, result(3), fold.BadState, "decide web01: a host has no state 3; use 0 to 2"},
 		{
 			"a submitted result while the program takes none", service,
-			func(e *fold.Env, _ *fold.State) { e.Settings.PassiveChecks = false },
+			func(e *fold.Env, _ *fold.State) { e.Settings.On &^= object.ProgramPassiveServices },
 			fold.Result{Passive: true},
 			fold.PassiveOff, "whole program",
 		},
@@ -263,7 +263,8 @@ func TestASubmittedResultHardensASoftHost(t *testing.T) {
 
 func TestAnExpiryIsMarked(t *testing.T) {
 	env, s := probed()
-	env.Object.Rule.Passive, env.Settings.PassiveChecks = false, false
+	env.Object.Rule.Passive = false
+	env.Settings.On &^= object.ProgramPassiveServices
 	d := must(t, env, s, fold.Result{State: object.Unknown, Expired: true, Start: started}, started)
 	if d.Log.Facts["expired"] != "true" || s.Measure.Passive || brief("web01!http", s) != "U S1" {
 		t.Errorf("%s", event.AppendJSON(nil, &d.Log))
@@ -363,11 +364,11 @@ func TestProgramWideFlapDetection(t *testing.T) {
 	if d := must(t, env, s, fold.SetProgramSwitches{}, started); d.HasLog || d.HasResult {
 		t.Errorf("nothing changed and yet %s", event.AppendJSON(nil, &d.Log))
 	}
-	env.Settings.FlapDetection = false
+	env.Settings.On &^= object.ProgramFlapDetection
 	if d := must(t, env, s, fold.SetProgramSwitches{}, started); s.Status.Flapping || !d.Log.Has(event.FlappingStopped) {
 		t.Errorf("off: %s", event.AppendJSON(nil, &d.Log))
 	}
-	env.Settings.FlapDetection = true
+	env.Settings.On |= object.ProgramFlapDetection
 	if d := must(t, env, s, fold.SetProgramSwitches{}, started); !s.Status.Flapping || !d.Log.Has(event.FlappingStarted) {
 		t.Errorf("on: %s", event.AppendJSON(nil, &d.Log))
 	}

@@ -40,7 +40,7 @@ func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
 // active tells whether scheduled checks of the object run.
 func active(env *Env, st *event.Status) bool {
 	kind := env.Object.Rule.Check.Kind
-	return env.Settings.ActiveChecks && Enabled(env.Object, st, object.SwitchActive) &&
+	return env.Settings.ActiveChecks(env.Object.Kind()) && Enabled(env.Object, st, object.SwitchActive) &&
 		kind != object.CheckPassive && kind != object.CheckNone
 }
 
@@ -82,7 +82,7 @@ func restartAt(env *Env, st *event.Status) object.Time {
 // expiry returns when a passive object goes stale, 0 for never.
 func expiry(env *Env, s *State) object.Time {
 	rule := env.Object.Rule
-	if rule.Freshness <= 0 || !env.Settings.PassiveChecks || !Enabled(env.Object, &s.Status, object.SwitchPassive) {
+	if rule.Freshness <= 0 || !env.Settings.PassiveChecks(env.Object.Kind()) || !Enabled(env.Object, &s.Status, object.SwitchPassive) {
 		return 0
 	}
 	if !s.Status.Checked {

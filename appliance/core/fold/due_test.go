@@ -109,7 +109,7 @@ func TestDue(t *testing.T) {
 		},
 		{
 			"active checks off for the program",
-			func(e *fold.Env, _ *fold.State) { e.Settings.ActiveChecks = false }, slot, "never",
+			func(e *fold.Env, _ *fold.State) { e.Settings.On &^= object.ProgramServiceChecks }, slot, "never",
 		},
 		{
 			"active checks switched off for the object",
@@ -166,7 +166,7 @@ func TestFreshness(t *testing.T) {
 				result(object.OK, object.Hard, true, started.Add(-48*time.Hour))(e, s)
 			}, 0, "nothing 600000",
 		},
-		{"nothing expires while no results are accepted", func(e *fold.Env, _ *fold.State) { e.Settings.PassiveChecks = false }, fresh, "never"},
+		{"nothing expires while no results are accepted", func(e *fold.Env, _ *fold.State) { e.Settings.On &^= object.ProgramPassiveServices }, fresh, "never"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (d *decider) flap(ring uint64) {
 	was := d.next.Flapping
 	low, high := thresholds(d.env)
 	switch p := Percent(ring); {
-	case !d.env.Settings.FlapDetection, !Enabled(d.env.Object, &d.next, object.SwitchFlapDetection), p <= low:
+	case !d.env.Settings.On.Has(object.ProgramFlapDetection), !Enabled(d.env.Object, &d.next, object.SwitchFlapDetection), p <= low:
 		d.next.Flapping = false
 	case p >= high:
 		d.next.Flapping = true

@@ -210,7 +210,9 @@ func environments() *rapid.Generator[*fold.Env] {
 			FlapDetection: rapid.Bool().Draw(t, "flap detection"), Freshness: 300e9,
 		}
 		settings := object.DefaultSettings()
-		settings.FlapDetection = rapid.Bool().Draw(t, "program flap detection")
+		if !rapid.Bool().Draw(t, "program flap detection") {
+			settings.On &^= object.ProgramFlapDetection
+		}
 		settings.PassiveHostsAreSoft = rapid.Bool().Draw(t, "soft")
 		settings.TranslatePassiveHosts = rapid.Bool().Draw(t, "translate")
 		host := &object.Object{ID: "h", Name: "h", Rule: rule}

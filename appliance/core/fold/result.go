@@ -55,7 +55,7 @@ func (d *decider) acceptable(r *Result) error {
 	if !r.Passive {
 		return nil
 	}
-	if !d.env.Settings.PassiveChecks {
+	if !d.env.Settings.PassiveChecks(o.Kind()) {
 		return refuse(d.env, PassiveOff, "submitted results are switched off for the whole program; switch passive checks on")
 	}
 	if !Enabled(o, &d.base, object.SwitchPassive) {

@@ -34,54 +34,6 @@ func (o Outcome) String() string {
 	return [...]string{"accepted", "stale", "conflict", "repeated", "unknown"}[o]
 }
 
-// Command is something that may change an object: see the types that
-// implement it.
-type Command interface{ command() }
-
-// Result is the outcome of one check, active or passive.
-type Result struct {
-	// State as the check's exit says, before hosts' parents are looked at.
-	// Hosts: Up or Down (passive also Unreachable).
-	State   object.State
-	Passive bool
-	// Expired marks a result that jaque makes itself because none arrived
-	// within the object's freshness.
-	Expired  bool
-	Output   string
-	Long     string
-	Perfdata string
-	Start    object.Time // of the execution; passive: when it was submitted
-	Latency  int64       // microseconds from due to started
-	Took     int64       // microseconds of execution
-	// Next is when the next check is planned, if the caller knows better than
-	// the object's own grid; 0 = the grid.
-	Next object.Time
-}
-
-// SampleHost records the host's present state in its flap history, as a result
-// of one of its services does when enough time has passed.
-type SampleHost struct{}
-
-// Switch sets switches of the object against its config, or back.
-type Switch struct {
-	What   object.Switches
-	On     bool
-	Author string
-}
-
-// SetProgramSwitches tells an object that program-wide settings changed, so
-// that what they forbid ends now (flapping, when its detection goes off).
-type SetProgramSwitches struct{}
-
-// ClearFlapping empties the flap history.
-type ClearFlapping struct{ Author string }
-
-func (Result) command()             {}
-func (SampleHost) command()         {}
-func (Switch) command()             {}
-func (SetProgramSwitches) command() {}
-func (ClearFlapping) command()      {}
-
 // Env is everything beside the object's own state that a decision may look at.
 type Env struct {
 	Object   *object.Object
@@ -92,6 +44,19 @@ type Env struct {
 	// ParentsUp counts the parents of a host whose present state is UP (or
 	// that are still PENDING); parents themselves stand in Object.
 	ParentsUp int
+	// Look returns the state of any other object, nil if nothing is known of it.
+	// nil = nobody can be looked at: dependencies hold and nothing has a root.
+	Look func(object.ID) *State
+	// Periods are those of the running config, for the names that operators set.
+	Periods map[string]object.Period
+	// Trigger tells about the downtime that starts another one; nil = unknown.
+	Trigger func(id string) Trigger
+	// Comment and Downtime are the first numbers that are free; a decision uses
+	// them upwards.
+	Comment, Downtime uint64
+	// Skipped is when a due check was last not run because of its period or a
+	// dependency; 0 = never. The next one is planned from there.
+	Skipped object.Time
 	// Started is since when this process cares for the object. What was due
 	// before is not made up for, and the freshness of what was never checked
 	// counts from here.
@@ -113,17 +78,25 @@ type Decision struct {
 	HasResult bool
 }
 
+// Trigger is what is known of the downtime that starts another one.
+type Trigger struct {
+	Known   bool        // it is scheduled or runs
+	Started object.Time // 0 = it does not run
+}
+
 // Work is something to do for an object now.
 type Work uint8
 
 // The kinds of work.
 const (
 	Nothing     Work = iota
-	RunCheck         // execute the object's check
+	RunCheck         // execute the object's check, if nothing blocks it: see Blocked
 	ExpireCheck      // no result arrived within the freshness: decide an Expired result
+	ForceCheck       // execute the check whatever switches, periods and dependencies say
+	PassTime         // decide a Tick: a downtime starts or ends, something expires
 )
 
-// String returns "nothing", "run" or "expire".
+// String returns the work in one word.
 func (w Work) String() string {
-	return [...]string{"nothing", "run", "expire"}[w]
+	return [...]string{"nothing", "run", "expire", "force", "time"}[w]
 }

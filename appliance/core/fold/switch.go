@@ -9,13 +9,13 @@ import (
 
 // switchNames are the names in events; bit n is object.Switches(1<<n). The
 // table is constant.
-var switchNames = [...]string{"active_checks", "passive_checks", "notifications", "flap_detection", "event_handler"}
+var switchNames = [...]string{"active_checks", "passive_checks", "notifications", "flap_detection", "event_handler", "perfdata", "obsess"}
 
 const allSwitches = object.Switches(1<<len(switchNames) - 1)
 
 // configured returns the switches that are on by the object's config.
 func configured(o *object.Object) object.Switches {
-	on := object.SwitchNotifications | object.SwitchEventHandler
+	on := object.SwitchNotifications | object.SwitchEventHandler | object.SwitchPerfdata
 	if o.Rule.Active {
 		on |= object.SwitchActive
 	}
@@ -25,7 +25,7 @@ func configured(o *object.Object) object.Switches {
 	if o.Rule.FlapDetection {
 		on |= object.SwitchFlapDetection
 	}
-	return on
+	return on &^ o.Rule.Off
 }
 
 // Enabled tells whether every switch of w is on for an object: as an operator

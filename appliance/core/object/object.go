@@ -20,9 +20,12 @@ type Object struct {
 	Parents  []*Object
 	Children []*Object
 	Services []*Object
-	Labels   map[string]string
-	Groups   []string
-	Vars     map[string]string // custom variables, upper-case names without "_"
+	// Depends are the dependencies in which the object is the dependent one.
+	Depends []*Dependency
+
+	Labels map[string]string
+	Groups []string
+	Vars   map[string]string // custom variables, upper-case names without "_"
 
 	Zone string // a service's own zone, else its host's
 }
@@ -92,6 +95,18 @@ type Rule struct {
 	// Freshness is how old the last result may become before the object counts
 	// as stale; 0 = never stale.
 	Freshness time.Duration
+	// FreshAuto computes Freshness from the intervals of the present state while
+	// it is 0 (Nagios: check_freshness with freshness_threshold 0).
+	FreshAuto bool
+
+	// CheckPeriod is when scheduled checks run, HandlerPeriod when event handlers
+	// do, NotePeriod when people are told; nil = always.
+	CheckPeriod, HandlerPeriod, NotePeriod Period
+
+	Handler *Handler // run on changes of state; nil = none
+	// Off are switches that the config turns off, beside Active, Passive and
+	// FlapDetection.
+	Off Switches
 
 	FlapDetection bool
 	FlapLow       float64 // percent; 0 = the program's
@@ -114,9 +129,7 @@ func (m StateMask) Has(s State) bool { return m&(1<<s) != 0 }
 // Settings are the program-wide switches and thresholds that the judging of
 // results depends on. The zero value is not useful; see DefaultSettings.
 type Settings struct {
-	ActiveChecks  bool // scheduled checks run at all
-	PassiveChecks bool // submitted results are accepted at all
-	FlapDetection bool
+	On Program // what is switched on for the whole program
 
 	ServiceFlapLow, ServiceFlapHigh float64 // percent
 	HostFlapLow, HostFlapHigh       float64 // percent
@@ -137,20 +150,51 @@ type Settings struct {
 // DefaultSettings returns jaque's defaults: Nagios' meanings, flap detection on.
 func DefaultSettings() Settings {
 	return Settings{
-		ActiveChecks: true, PassiveChecks: true, FlapDetection: true,
+		On:             ProgramDefault,
 		ServiceFlapLow: 20, ServiceFlapHigh: 30, HostFlapLow: 20, HostFlapHigh: 30,
 		TimeoutState: Critical,
 	}
+}
+
+// ActiveChecks tells whether scheduled checks of a kind of object run at all.
+func (s *Settings) ActiveChecks(k Kind) bool {
+	return s.On.Has(byKind(k, ProgramHostChecks, ProgramServiceChecks))
+}
+
+// PassiveChecks tells whether submitted results of a kind of object are accepted
+// at all.
+func (s *Settings) PassiveChecks(k Kind) bool {
+	return s.On.Has(byKind(k, ProgramPassiveHosts, ProgramPassiveServices))
+}
+
+// Freshness tells whether objects of a kind can go stale at all.
+func (s *Settings) Freshness(k Kind) bool {
+	return s.On.Has(byKind(k, ProgramHostFreshness, ProgramServiceFreshness))
+}
+
+func byKind(k Kind, host, service Program) Program {
+	if k == Host {
+		return host
+	}
+	return service
 }
 
 // Set is every object of one config generation.
 type Set struct {
 	Generation string // hash of the config it was made from
 	Settings   Settings
-	Objects    []*Object // hosts and services, sorted by ID
-	Hosts      []*Object // sorted by ID
-	Groups     map[string][]*Object
-	index      map[ID]*Object
+	Objects    []*Object            // hosts and services, sorted by ID
+	Hosts      []*Object            // sorted by ID
+	Groups     map[string][]*Object // hosts and services by the names of their groups
+
+	Periods       map[string]Period
+	Contacts      map[string]*Contact
+	ContactGroups map[string][]string // names of contacts by group
+	// HostHandler and ServiceHandler run on every change of state, before the
+	// object's own; nil = none.
+	HostHandler, ServiceHandler *Handler
+
+	index map[ID]*Object
 }
 
 // NewSet sorts and indexes objects and links Services, Children and Groups from

@@ -33,7 +33,7 @@ func Int[T ~int | ~int32 | ~int64](dst []byte, key string, v T) []byte {
 }
 
 // Uint appends an unsigned field unless it is 0.
-func Uint[T ~uint8 | ~uint16 | ~uint64](dst []byte, key string, v T) []byte {
+func Uint[T ~uint8 | ~uint16 | ~uint32 | ~uint64](dst []byte, key string, v T) []byte {
 	if v == 0 {
 		return dst
 	}

@@ -87,7 +87,7 @@ define service {
 }
 `, "")
 	h, d := s.Get("h"), s.Get("h!d")
-	if s.Settings.FlapDetection || s.Settings.HostFlapLow != 20 || s.Settings.HostFlapHigh != 30 || s.Settings.TimeoutState != object.Critical {
+	if s.Settings.On.Has(object.ProgramFlapDetection) || s.Settings.HostFlapLow != 20 || s.Settings.HostFlapHigh != 30 || s.Settings.TimeoutState != object.Critical {
 		t.Errorf("settings: %+v", s.Settings)
 	}
 	if h.Address != "h" || h.Rule.Attempts != 3 || h.Rule.Timeout != 30*time.Second {

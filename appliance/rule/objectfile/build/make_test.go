@@ -118,7 +118,8 @@ accept_passive_service_checks=0
 accept_passive_host_checks=0
 `)
 	want := object.Settings{
-		FlapDetection: true, ServiceFlapLow: 5, ServiceFlapHigh: 20.5, HostFlapLow: 6, HostFlapHigh: 21,
+		On:             object.ProgramNotifications | object.ProgramEventHandlers | object.ProgramFlapDetection | object.ProgramServiceFreshness,
+		ServiceFlapLow: 5, ServiceFlapHigh: 20.5, HostFlapLow: 6, HostFlapHigh: 21,
 		AggressiveHostChecking: true, PassiveHostsAreSoft: true, TranslatePassiveHosts: true, TimeoutState: object.Unknown,
 	}
 	if s.Settings != want {

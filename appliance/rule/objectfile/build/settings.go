@@ -10,11 +10,7 @@ import (
 func Settings(m objectfile.Main) (object.Settings, objectfile.Problems) {
 	var problems objectfile.Problems
 	s := object.Settings{
-		// Nagios has a switch for each kind of object; jaque has one, which is
-		// on as soon as one of them is.
-		ActiveChecks:  m.Bool("execute_service_checks", true) || m.Bool("execute_host_checks", true),
-		PassiveChecks: m.Bool("accept_passive_service_checks", true) || m.Bool("accept_passive_host_checks", true),
-		FlapDetection: m.Bool("enable_flap_detection", false),
+		On: switches(m),
 
 		ServiceFlapLow:  m.Number("low_service_flap_threshold", 20),
 		ServiceFlapHigh: m.Number("high_service_flap_threshold", 30),
@@ -34,6 +30,36 @@ func Settings(m objectfile.Main) (object.Settings, objectfile.Problems) {
 		s.TimeoutState = state
 	}
 	return s, problems
+}
+
+// programSwitches are the switches of a main file with what they are without it;
+// constant.
+var programSwitches = []struct {
+	name string
+	on   bool
+	bit  object.Program
+}{
+	{"execute_host_checks", true, object.ProgramHostChecks},
+	{"execute_service_checks", true, object.ProgramServiceChecks},
+	{"accept_passive_host_checks", true, object.ProgramPassiveHosts},
+	{"accept_passive_service_checks", true, object.ProgramPassiveServices},
+	{"enable_notifications", true, object.ProgramNotifications},
+	{"enable_event_handlers", true, object.ProgramEventHandlers},
+	{"enable_flap_detection", false, object.ProgramFlapDetection},
+	{"process_performance_data", false, object.ProgramPerfdata},
+	{"check_host_freshness", false, object.ProgramHostFreshness},
+	{"check_service_freshness", true, object.ProgramServiceFreshness},
+	{"obsess_over_hosts", false, object.ProgramObsessHosts},
+	{"obsess_over_services", false, object.ProgramObsessServices},
+}
+
+func switches(m objectfile.Main) (on object.Program) {
+	for _, s := range programSwitches {
+		if m.Bool(s.name, s.on) {
+			on |= s.bit
+		}
+	}
+	return on
 }
 
 // stateOf reads a state by its letter or word.
