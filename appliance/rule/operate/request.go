@@ -1,6 +1,8 @@
 package operate
 
 import (
+	"iter"
+
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
@@ -50,6 +52,12 @@ type World struct {
 	State   func(object.ID) *fold.State
 	Program *program.State
 	Now     object.Time
+	// Extras yields at least the objects whose states have comments or downtimes;
+	// nil = every object of Set is looked at.
+	Extras iter.Seq2[object.ID, *fold.State]
+	// Spans tells what is wrong with the ranges and the zone of a recurring
+	// downtime; nil = they are not looked at.
+	Spans func(ranges []string, zone string) error
 }
 
 // Result is what became of one action; Err is nil if it is on the log, or if
