@@ -16,6 +16,8 @@ const (
 	BadCommand Reason = "command" // the command does not fit the object
 	PassiveOff Reason = "passive" // submitted results are not accepted now
 	Behind     Reason = "behind"  // the object has seen a newer epoch than the writer's
+	NoProblem  Reason = "fine"    // there is no problem to take note of
+	TooMany    Reason = "full"    // the object holds as much as it may
 )
 
 // Refusal is the error of Decide: the command changes nothing, and why.
@@ -61,6 +63,22 @@ func Decide(env *Env, s *State, c Command, now object.Time) (Decision, error) {
 
 // operate judges what operators ask for and what time brings.
 func (d *decider) operate(c Command) (Decision, error) {
+	switch c := c.(type) {
+	case Tick:
+		return d.tick()
+	case Acknowledge:
+		return d.acknowledge(c)
+	case RemoveAcknowledgement:
+		return d.removeAcknowledgement(c)
+	case AddComment:
+		return d.addComment(c)
+	case RemoveComments:
+		return d.removeComments(c)
+	case ScheduleDowntime:
+		return d.scheduleDowntime(c.Downtime)
+	case CancelDowntimes:
+		return d.cancelDowntimes(c)
+	}
 	return Decision{}, refuse(d.env, BadCommand, "command %T is unknown to this build", c)
 }
 
@@ -73,6 +91,10 @@ type decider struct {
 	next event.Status // the status after
 
 	started, stopped, ackCleared bool
+
+	facts map[string]string
+	also  []event.Kind // what happened beside the above, in order
+	made  int          // comments and downtimes of this decision
 }
 
 // changed tells whether the decision belongs on the log.
@@ -104,6 +126,12 @@ func (d *decider) log(out *Decision, k event.Kind, m *event.Measure) {
 			e.Also = append(e.Also, also.kind)
 		}
 	}
+	for _, also := range d.also {
+		if also != k {
+			e.Also = append(e.Also, also)
+		}
+	}
+	e.Facts = d.facts
 }
 
 // measure makes the event for the stream of results.
