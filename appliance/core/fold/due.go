@@ -7,53 +7,119 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// freshGrace bounds how much later than its freshness a passive object goes
-// stale because nobody listened: so long submitters get after a start.
-const freshGrace = 10 * time.Minute
+// skippedAgain is when a check that has no interval and could not run is tried
+// again.
+const skippedAgain = 5 * time.Minute
 
 // Due says what is to be done for an object now and when. If work is due, the
 // time is since when; else it is when to ask again, 0 for never. What became
 // due before env.Started waits for the object's next place on its grid.
+//
+// Of several things that are due, the one that costs least comes first. The
+// caller asks again once it is done.
 func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
-	work, at := RunCheck, object.Time(0)
-	if active(env, &s.Status) {
-		// A clock that was set back must not stop the checks.
-		at = nextActive(env, &s.Status, min(s.Measure.LastCheck, now))
-		if planned := s.Measure.NextCheck; s.Measure.Passive && planned != 0 && planned < at {
-			at = planned
-		}
-		if at != 0 && at < env.Started {
-			at = restartAt(env, &s.Status)
-		}
-	} else {
-		work, at = ExpireCheck, expiry(env, s)
+	var plan [4]moment
+	plan[0] = moment{PassTime, nextTick(env, s)}
+	plan[1] = wish(env, &s.Status, s.Measure.LastCheck)
+	plan[2] = moment{RunCheck, regular(env, s, now)}
+	if plan[1].work == ForceCheck && plan[1].at > now {
+		// As in Nagios, it takes the place of what was planned.
+		plan[2].at = 0
 	}
-	switch {
-	case at == 0:
-		return Nothing, 0
-	case at > now:
-		return Nothing, at
+	plan[3] = moment{staleWork(env), stale(env, s, now)}
+	next := object.Time(0)
+	for _, m := range plan {
+		switch {
+		case m.at == 0:
+		case m.at <= now:
+			return m.work, m.at
+		case next == 0 || m.at < next:
+			next = m.at
+		}
 	}
-	return work, at
+	return Nothing, next
+}
+
+// moment is something to do at a time; 0 = never.
+type moment struct {
+	work Work
+	at   object.Time
+}
+
+// wish returns the check that somebody asked for, if no check has started since
+// and none was skipped.
+func wish(env *Env, st *event.Status, last object.Time) moment {
+	x := st.Extra
+	if x == nil || x.CheckAt == 0 || !checkable(env.Object) {
+		return moment{}
+	}
+	if x.CheckForced {
+		return moment{ForceCheck, x.CheckAt}
+	}
+	// What obeys the rules may find that it must not run, and is then gone.
+	if env.Skipped >= x.CheckAt {
+		return moment{}
+	}
+	return moment{RunCheck, x.CheckAt}
+}
+
+// regular returns when the next scheduled check runs, 0 for never.
+func regular(env *Env, s *State, now object.Time) object.Time {
+	st := &s.Status
+	// A clock that was set back must not stop the checks.
+	at := unplaced(env, st, min(s.Measure.LastCheck, now), min(env.Skipped, now))
+	if planned := s.Measure.NextCheck; at != 0 && s.Measure.Passive && planned != 0 && planned < at && planned > env.Skipped {
+		at = planned
+	}
+	if at != 0 && at < env.Started {
+		at = restartAt(env, st)
+	}
+	at = place(env, st, at)
+	if at != 0 && at <= now && !object.Inside(checkPeriodOf(env, st), now) {
+		// Its window has closed while it waited.
+		return place(env, st, now)
+	}
+	return at
+}
+
+// checkable tells whether the object has a check that could run.
+func checkable(o *object.Object) bool {
+	kind := o.Rule.Check.Kind
+	return kind != object.CheckPassive && kind != object.CheckNone
 }
 
 // active tells whether scheduled checks of the object run.
 func active(env *Env, st *event.Status) bool {
-	kind := env.Object.Rule.Check.Kind
-	return env.Settings.ActiveChecks(env.Object.Kind()) && Enabled(env.Object, st, object.SwitchActive) &&
-		kind != object.CheckPassive && kind != object.CheckNone
+	return env.Settings.ActiveChecks(env.Object.Kind()) && Enabled(env.Object, st, object.SwitchActive) && checkable(env.Object)
 }
 
-// nextActive returns when the next scheduled check follows a state and the
-// start of the newest check, 0 for never. A soft problem is looked at again
-// after the retry interval, all else at the object's places on the clock.
+// nextActive returns when the next check follows a state and the start of the
+// newest check, 0 for never: the regular one, or one that somebody asked for.
 func nextActive(env *Env, st *event.Status, last object.Time) object.Time {
-	rule := env.Object.Rule
+	at := place(env, st, unplaced(env, st, last, env.Skipped))
+	w := wish(env, st, last)
+	if w.at != 0 && (at == 0 || w.at < at || w.work == ForceCheck) {
+		return w.at
+	}
+	return at
+}
+
+// unplaced returns when the next scheduled check follows the newest one, or one
+// that was skipped, wherever the check period is; 0 for never. A soft problem is
+// looked at again after the retry interval, all else at the object's places on
+// the clock.
+func unplaced(env *Env, st *event.Status, last, skipped object.Time) object.Time {
+	interval := intervalOf(env, st)
 	switch {
 	case !active(env, st):
 		return 0
-	case !st.Checked && rule.Interval > 0:
-		return NextSlot(env.Object.ID, rule.Interval, env.Started)
+	case skipped > last:
+		if interval <= 0 {
+			return skipped.Add(skippedAgain)
+		}
+		return after(env, interval, skipped)
+	case !st.Checked && interval > 0:
+		return NextSlot(env.Object.ID, interval, env.Started)
 	case !st.Checked:
 		// Without an interval a service is checked once, a host on demand.
 		if env.Object.Kind() == object.Host {
@@ -61,42 +127,56 @@ func nextActive(env *Env, st *event.Status, last object.Time) object.Time {
 		}
 		return max(env.Started, 1)
 	case st.Type == object.Soft && st.State != object.OK:
-		return last.Add(rule.Retry)
-	case rule.Interval <= 0:
+		return last.Add(retryOf(env, st))
+	case interval <= 0:
 		return 0
 	}
-	// Strictly behind the last start, and not so soon that two checks of a
-	// retried problem follow each other at once.
-	return NextSlot(env.Object.ID, rule.Interval, last.Add(max(rule.Interval/2, time.Millisecond)))
+	return after(env, interval, last)
+}
+
+// after returns the next place on the grid strictly behind a check, and not so
+// soon that two checks of a retried problem follow each other at once.
+func after(env *Env, interval time.Duration, last object.Time) object.Time {
+	return NextSlot(env.Object.ID, interval, last.Add(max(interval/2, time.Millisecond)))
 }
 
 // restartAt returns when a check runs that became due while nobody looked.
 func restartAt(env *Env, st *event.Status) object.Time {
-	step := env.Object.Rule.Interval
-	if st.Type == object.Soft && st.State != object.OK || step <= 0 {
-		step = env.Object.Rule.Retry
-	}
-	return NextSlot(env.Object.ID, step, env.Started)
+	return NextSlot(env.Object.ID, pace(env, st), env.Started)
 }
 
-// expiry returns when a passive object goes stale, 0 for never.
-func expiry(env *Env, s *State) object.Time {
-	rule := env.Object.Rule
-	if rule.Freshness <= 0 || !env.Settings.PassiveChecks(env.Object.Kind()) || !Enabled(env.Object, &s.Status, object.SwitchPassive) {
+// pace returns the time between two checks in the present state.
+func pace(env *Env, st *event.Status) time.Duration {
+	if step := intervalOf(env, st); step > 0 && (st.Type != object.Soft || st.State == object.OK) {
+		return step
+	}
+	return retryOf(env, st)
+}
+
+// place moves a check that falls outside the check period into the next window:
+// to the object's own place in it, so that not everything starts when it opens,
+// and so that no window is missed however long the interval is. 0 = never.
+func place(env *Env, st *event.Status, at object.Time) object.Time {
+	period := checkPeriodOf(env, st)
+	if at == 0 || period == nil {
+		return at
+	}
+	inside, opens := period.Window(at)
+	if inside || opens == 0 {
+		if inside {
+			return at
+		}
 		return 0
 	}
-	if !s.Status.Checked {
-		return env.Started.Add(rule.Freshness)
+	interval := intervalOf(env, st)
+	if interval <= 0 {
+		interval = retryOf(env, st)
 	}
-	// A passive object's result that nobody submitted is an expiry.
-	if again := s.Status.Type == object.Soft && s.Status.State != object.OK && !s.Measure.Passive; again {
-		return s.Measure.LastCheck.Add(rule.Retry)
+	_, closes := period.Window(opens)
+	if closes == 0 || closes.Sub(opens) >= interval {
+		return NextSlot(env.Object.ID, interval, opens)
 	}
-	at := s.Measure.LastCheck.Add(rule.Freshness)
-	if at < env.Started {
-		at = env.Started.Add(min(rule.Freshness, freshGrace))
-	}
-	return at
+	return opens.Add(Phase(env.Object.ID, closes.Sub(opens)))
 }
 
 // NextSlot returns the first place of an object's grid at or after t: the

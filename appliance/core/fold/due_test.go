@@ -171,7 +171,7 @@ func TestFreshness(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			env, s := probed()
-			env.Object.Rule.Active, env.Object.Rule.Freshness = false, fresh
+			env.Object.Rule.Check.Kind, env.Object.Rule.Freshness = object.CheckPassive, fresh
 			tt.set(env, s)
 			if got := due(env, s, started.Add(tt.now), started); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)

@@ -1,8 +1,6 @@
 package fold
 
 import (
-	"slices"
-
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -15,14 +13,23 @@ func (d *decider) result(r *Result) (Decision, error) {
 	state := r.State
 	if d.env.Object.Kind() == object.Host {
 		state = d.reachability(r)
+	}
+	if err := d.timely(r, state); err != nil {
+		return Decision{}, err
+	}
+	if d.env.Object.Kind() == object.Host {
 		d.judgeHost(state, r)
 	} else {
 		d.judgeService(state)
 	}
 	d.next.State, d.next.Checked = state, true
-	d.next.MaxAttempts = attempts(d.env.Object)
+	d.next.MaxAttempts = attemptsOf(d.env, &d.base)
+	d.next.Root = d.root()
 	d.stamp()
 	d.clearAck()
+	d.grantWish(r)
+	d.startFlexible()
+	d.tidy()
 
 	m := d.nextMeasure()
 	d.fill(m, r)
@@ -46,8 +53,11 @@ func attempts(o *object.Object) int32 { return int32(max(o.Rule.Attempts, 1)) }
 func (d *decider) acceptable(r *Result) error {
 	o := d.env.Object
 	highest := object.Unknown
-	if o.Kind() == object.Host {
+	switch {
+	case o.Kind() == object.Host:
 		highest = object.Unreachable
+	case r.Passive && r.State > highest:
+		r.State = object.Unknown // as a plugin's exit code would be
 	}
 	if r.State > highest {
 		return refuse(d.env, BadState, "a %s has no state %d; use 0 to %d", o.Kind(), r.State, highest)
@@ -66,7 +76,7 @@ func (d *decider) acceptable(r *Result) error {
 
 // judgeService sets type and attempt by the service tables of Nagios Core 4.5.
 func (d *decider) judgeService(state object.State) {
-	limit, hostUp := attempts(d.env.Object), true
+	limit, hostUp := attemptsOf(d.env, &d.base), true
 	if h := d.env.Host; h != nil {
 		hostUp = h.Status.State == object.Up
 	}
@@ -90,7 +100,7 @@ func (d *decider) judgeService(state object.State) {
 
 // judgeHost sets type and attempt by the host tables of Nagios Core 4.5.
 func (d *decider) judgeHost(state object.State, r *Result) {
-	limit := attempts(d.env.Object)
+	limit := attemptsOf(d.env, &d.base)
 	counts := !r.Passive || d.env.Settings.PassiveHostsAreSoft
 	was := &d.base
 	switch {
@@ -158,28 +168,29 @@ func (d *decider) clearAck() {
 	if !recovered && (d.base.Ack == object.AckSticky || d.next.State == d.base.State) {
 		return
 	}
-	d.ackCleared = true
-	d.next.Ack, d.next.AckExpires = object.AckNone, 0
-	d.next.Extra = withoutAck(d.next.Extra)
+	d.dropAck()
 }
 
-// withoutAck returns a copy without the acknowledgement and its comments,
-// except those that were to stay; nil if nothing is left.
-func withoutAck(x *event.Extra) *event.Extra {
-	if x == nil {
-		return nil
-	}
-	left := event.Extra{Downtimes: x.Downtimes}
-	left.Comments = slices.DeleteFunc(slices.Clone(x.Comments), func(c event.Comment) bool {
-		return c.Kind == "acknowledgement" && !c.Persistent
+// dropAck ends the acknowledgement. Its comments go with it, except those that
+// were to stay.
+func (d *decider) dropAck() {
+	d.ackCleared = true
+	d.next.Ack, d.next.AckExpires = object.AckNone, 0
+	x := d.extra()
+	x.AckAuthor, x.AckText, x.AckTime = "", "", 0
+	x.Comments, _ = without(x.Comments, func(c *event.Comment) bool {
+		return c.Kind == event.CommentAcknowledgement && !c.Persistent
 	})
-	if len(left.Comments) == 0 {
-		left.Comments = nil
+}
+
+// grantWish ends the wish for a check with the first one that started since.
+func (d *decider) grantWish(r *Result) {
+	x := d.next.Extra
+	if r.Passive || r.Expired || x == nil || x.CheckAt == 0 || r.Start < x.CheckAt {
+		return
 	}
-	if left.Comments == nil && left.Downtimes == nil {
-		return nil
-	}
-	return &left
+	x = d.extra()
+	x.CheckAt, x.CheckForced = 0, false
 }
 
 // fill takes what the check said into the measure.
