@@ -10,12 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/web/query"
 )
-
-// commandFields are the fields of a command in the order in which they are told.
-var commandFields = []string{"command", "object", "state", "output", "long_output", "perfdata"}
 
 // decodeCommand reads the body of a command. What is wrong is said in words of
 // the body, with its place.
@@ -45,7 +41,7 @@ func (q *request) fill(data []byte) error {
 	if _, err := d.Token(); err != nil {
 		return notJSON(data, err)
 	}
-	var seen []string
+	q.places = map[string]string{}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -56,57 +52,42 @@ func (q *request) fill(data []byte) error {
 		if err := d.Decode(&value); err != nil {
 			return notJSON(data, err)
 		}
+		n := slices.IndexFunc(requestFields, func(f field) bool { return f.name == name })
 		switch {
-		case !slices.Contains(commandFields, name):
+		case n < 0:
 			return unknownField(name, place(data, at-1))
-		case slices.Contains(seen, name):
-			return faultf(http.StatusBadRequest, "field %q is given again %s; write it once", name, place(data, at-1))
+		case q.places[name] != "":
+			return badField(name, "field %q is given again %s; write it once", name, place(data, at-1))
 		}
-		seen = append(seen, name)
-		if err := q.set(name, value); err != nil {
-			return faultf(http.StatusBadRequest, "%v %s; write a string", err, place(data, int(d.InputOffset())-len(value)))
+		q.places[name] = place(data, int(d.InputOffset())-len(value))
+		if f := &requestFields[n]; !f.set(q, value) {
+			return badField(name, "%s is %s %s; write %s", name, f.mistaken(value), q.places[name], f.expected())
+		}
+		if kindOf(value) != "null" {
+			q.given = append(q.given, name)
 		}
 	}
 	return nil
 }
 
-// set takes one field. null is the same as a field that is left out.
-func (q *request) set(name string, value json.RawMessage) error {
+// mistaken names a value that does not fit, a list where one is wanted by what
+// is wrong in it.
+func (f *field) mistaken(value json.RawMessage) string {
 	kind := kindOf(value)
-	if name == "state" {
-		if kind != "null" {
-			q.State = value
-		}
-		return nil
+	if f.list != nil && kind == "a list" {
+		return "a list of something else"
 	}
-	if kind != "a string" && kind != "null" {
-		return fmt.Errorf("%s is %s", name, kind)
-	}
-	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
-		return fmt.Errorf("%s is no text", name)
-	}
-	switch name {
-	case "command":
-		q.Command = text
-	case "object":
-		q.Object = object.ID(text)
-	case "output":
-		q.Output = text
-	case "long_output":
-		q.Long = text
-	case "perfdata":
-		q.Perfdata = text
-	}
-	return nil
+	return kind
 }
 
 func unknownField(name, where string) error {
-	f := faultf(http.StatusBadRequest, "no field is called %q (%s); write some of %s", name, where, strings.Join(commandFields, ", "))
-	f.Known = commandFields
-	if near := query.Closest(commandFields, name); near != "" {
-		f.Near = near
-		f.Detail += fmt.Sprintf("; did you mean %q?", near)
+	names := fieldNames()
+	f := badField(name, "no field is called %q (%s)", name, where)
+	f.Known = names
+	if f.Near = query.Closest(names, name); f.Near != "" {
+		f.Detail += fmt.Sprintf("; did you mean %q?", f.Near)
+	} else {
+		f.Detail += "; write some of " + strings.Join(names, ", ")
 	}
 	return f
 }

@@ -42,11 +42,11 @@ func TestCommandsThatCannotBeDoneSayWhy(t *testing.T) {
 		err    error
 	}{
 		{`{"object":"web01"}`, 400, "command is missing", nil},
-		{`{"command":"acknowledge","object":"web01"}`, 400, "acknowledge is not available in this release", nil},
+		{`{"command":"acknowledge","object":"web01"}`, 400, "comment is missing", nil},
 		{`{"command":"reboot","object":"web01"}`, 400, "no command is called", nil},
-		{`{"command":"check-now"}`, 400, "object is missing", nil},
+		{`{"command":"check-now"}`, 400, "the target is missing; write one of object, objects, group, filter", nil},
 		{`{"command":"check-now","object":"web1"}`, 404, `did you mean \"web01\"?`, nil},
-		{`{"command":"check-now","object":"web01","output":"x"}`, 400, "check-now takes nothing but object", nil},
+		{`{"command":"check-now","object":"web01","output":"x"}`, 400, "check-now takes no output", nil},
 		{`{"command":"check-now","objct":"web01"}`, 400, `did you mean \"object\"?`, nil},
 		{`{"command":"check-now","object":"web01"} {}`, 400, "one command at a time", nil},
 		{`{"command":`, 400, "before its JSON is complete", nil},

@@ -9,4 +9,6 @@ type Problem struct {
 	Known  []string `json:"known,omitempty"`  // what may be written instead
 	Near   string   `json:"did_you_mean,omitempty"`
 	Column int      `json:"column,omitempty"` // in the filter, from 1
+	Field  string   `json:"field,omitempty"`  // of the command
+	Total  *int     `json:"total,omitempty"`  // objects that the command touches, where their number is the problem
 }

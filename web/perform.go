@@ -1,0 +1,204 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/operate"
+)
+
+// unasked is how many objects a command may touch that names them by a group, a
+// filter or a scope, before it must be confirmed with their number.
+const unasked = 50
+
+// world returns what requests are read against: how things stand now.
+func (s *site) world() *operate.World {
+	return &operate.World{
+		Set: s.Projection.Set(), State: s.Projection.State, Program: s.program(), Now: object.At(s.Now()),
+	}
+}
+
+// program returns what is known of the whole program.
+func (s *site) program() *program.State {
+	if p, ok := any(s.Projection).(interface{ Program() *program.State }); ok {
+		return p.Program()
+	}
+	return &program.State{}
+}
+
+// plan returns the actions of a request, at least one. An error is a fault.
+func (s *site) plan(r *operate.Request) ([]operate.Action, error) {
+	w := s.world()
+	var actions []operate.Action
+	var err error
+	switch c := r.Command.(type) {
+	case fold.CancelDowntimes:
+		actions, err = cancels(w, r, c)
+	case fold.RemoveComments:
+		if c.ID != "" {
+			actions, err = w.ByComment(c.ID, c.Author)
+			err = within("id", err)
+			break
+		}
+		actions, err = operate.Plan(w, r)
+	case nil:
+		// Whom a rule is for stands in the rule; the target is for counting.
+		actions, err = operate.Plan(w, &operate.Request{Program: r.Program})
+	default:
+		actions, err = operate.Plan(w, r)
+	}
+	return actions, refused(err)
+}
+
+// cancels returns what ends downtimes: one by its ID, or those of a target and
+// the rules that are for exactly this target, which would make them again.
+func cancels(w *operate.World, r *operate.Request, c fold.CancelDowntimes) ([]operate.Action, error) {
+	if c.ID != "" {
+		actions, err := w.ByDowntime(c.ID, c.Author)
+		return actions, within("id", err)
+	}
+	objects, err := w.Objects(&r.Target)
+	if err != nil {
+		return nil, err
+	}
+	meant := make(map[object.ID]bool, len(objects))
+	for _, o := range objects {
+		meant[o.ID] = true
+	}
+	rules := rulesOf(w, &r.Target, c)
+	var actions []operate.Action
+	for _, id := range rules {
+		actions = append(actions, operate.Action{Program: program.RemoveRule{ID: id, Author: c.Author}})
+	}
+	actions = append(actions, w.Cancel(w.Downtimes(func(id object.ID, d *event.Downtime) bool {
+		return meant[id] && !slices.Contains(rules, d.Rule) && (c.Start == 0 || d.Start == c.Start) && (c.Text == "" || d.Text == c.Text)
+	}), c.Author)...)
+	if len(actions) == 0 {
+		return nil, &operate.Error{Fault: operate.NoMatch, Text: "no downtime of the target fits; GET /api/v1/downtimes lists them"}
+	}
+	return actions, nil
+}
+
+// rulesOf returns the ids of the rules that are for exactly a target, in the
+// order in which they were made. What a rule made goes with it.
+func rulesOf(w *operate.World, t *operate.Target, c fold.CancelDowntimes) []string {
+	var same event.DowntimeRule
+	if w.Program == nil || !ruleFor(&same, t) {
+		return nil
+	}
+	var ids []string
+	for id, r := range w.Program.Rules {
+		if r.Object == same.Object && r.WithServices == same.WithServices && r.Group == same.Group && r.Filter == same.Filter &&
+			(c.Start == 0 || r.Start == c.Start) && (c.Text == "" || r.Text == c.Text) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(w.Program.Rules[a].Number, w.Program.Rules[b].Number) })
+	return ids
+}
+
+// touched returns the objects that a planned request is about, each once: those
+// of its actions, or those that a rule would be for now.
+func (s *site) touched(r *operate.Request, actions []operate.Action) ([]object.ID, error) {
+	var ids []object.ID
+	if _, ok := r.Program.(program.PutRule); ok {
+		objects, err := s.world().Objects(&r.Target)
+		for _, o := range objects {
+			ids = append(ids, o.ID)
+		}
+		return ids, refused(err)
+	}
+	seen := make(map[object.ID]bool, len(actions))
+	for _, a := range actions {
+		if a.Object != "" && !seen[a.Object] {
+			seen[a.Object] = true
+			ids = append(ids, a.Object)
+		}
+	}
+	return ids, nil
+}
+
+// confirmation refuses a command for more objects than may be touched unasked,
+// and one that was confirmed for another number: what matches has changed since.
+func confirmation(q *request, touched int) error {
+	confirmed, err := q.confirmed()
+	if err != nil {
+		return err
+	}
+	widened := q.Group != "" || q.Filter != "" || q.Scope != ""
+	var f *fault
+	switch {
+	case confirmed == touched, confirmed < 0 && (!widened || touched <= unasked):
+		return nil
+	case confirmed < 0:
+		f = badField("confirm", "the command touches %d objects, more than %d; send it again with confirm: %d", touched, unasked, touched)
+	default:
+		f = badField("confirm", "the command touches %d objects now, not %d; look at the preview again, then send confirm: %d", touched, confirmed, touched)
+	}
+	f.Status, f.Title, f.Total = http.StatusConflict, http.StatusText(http.StatusConflict), &touched
+	return f
+}
+
+// carryOut hands actions to the engine. An error is that of the whole, as a
+// fault where the client can do something about it; that of each action stands
+// in the report.
+func (s *site) carryOut(ctx context.Context, actions []operate.Action) (operate.Report, error) {
+	if s.Commands == nil {
+		return operate.Report{}, faultf(http.StatusServiceUnavailable, "this process only reads; send the command to an engine")
+	}
+	report, err := s.Commands.Do(ctx, actions)
+	return report, s.outcome(err)
+}
+
+// outcome turns an error of the engine into a fault; an internal one stays as it
+// is, because its text is not for the client.
+func (s *site) outcome(err error) error {
+	var r *fold.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrUnavailable):
+		return faultf(http.StatusServiceUnavailable, "%v; try again", err)
+	case errors.As(err, &r), errors.Is(err, ErrInvalid):
+		return faultf(http.StatusBadRequest, "%v", err)
+	}
+	return fmt.Errorf("carry out: %w", err)
+}
+
+// run carries out a command for one object from a form. It returns the id that
+// names it on the log.
+func (s *site) run(r *http.Request, q request) (string, error) {
+	wish, err := s.wish(&q)
+	if err != nil {
+		return "", err
+	}
+	actions, err := s.plan(&wish)
+	if err != nil {
+		return "", err
+	}
+	report, err := s.perform(r, &q, actions)
+	return report.ID, err
+}
+
+// perform carries out planned actions and writes what was asked for to the log
+// of the process. A single action that fails is the failure of the whole.
+func (s *site) perform(r *http.Request, q *request, actions []operate.Action) (operate.Report, error) {
+	report, err := s.carryOut(r.Context(), actions)
+	if err == nil && len(actions) == 1 && len(report.Results) == 1 {
+		err = s.outcome(report.Results[0].Err)
+	}
+	if err != nil {
+		return report, err
+	}
+	s.Logger.Info("command taken", "command", q.Command, "object", actions[0].Object, "actions", len(actions),
+		"failed", report.Failed(), "author", q.Author, "id", report.ID, "from", r.RemoteAddr)
+	return report, nil
+}

@@ -1,0 +1,41 @@
+package wire
+
+import "jaque.sh/jaque/appliance/core/object"
+
+// Preview is what a command would do.
+type Preview struct {
+	Total       int          `json:"total"` // objects it would touch
+	Items       []Touched    `json:"items"` // the first of them
+	Occurrences []Occurrence `json:"occurrences,omitempty"`
+}
+
+// Touched is one object that a command would touch.
+type Touched struct {
+	Object object.ID `json:"object"`
+}
+
+// Occurrence is one time of a recurring downtime, in UTC and on the clock of
+// its zone.
+type Occurrence struct {
+	Start      Time   `json:"start"`
+	End        Time   `json:"end"`
+	LocalStart string `json:"local_start"` // RFC 3339 with the zone's offset
+	LocalEnd   string `json:"local_end"`
+	Length     int64  `json:"length"` // seconds that pass
+	DST        string `json:"dst"`    // what the change of the clocks does to it, "" = nothing
+}
+
+// Accepted is what became of a command.
+type Accepted struct {
+	ID      string    `json:"id"`    // names it on the log
+	Total   int       `json:"total"` // results
+	Failed  int       `json:"failed"`
+	Results []Outcome `json:"results"` // the first of them
+}
+
+// Outcome is what became of a command for one object.
+type Outcome struct {
+	Object  object.ID `json:"object,omitempty"` // none = the whole program
+	Outcome string    `json:"outcome"`          // done, refused or failed
+	Detail  string    `json:"detail,omitempty"` // why not
+}
