@@ -7,6 +7,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
 )
 
@@ -28,6 +29,8 @@ type Projection struct {
 	set   atomic.Pointer[object.Set]
 
 	counts   counters
+	index    index
+	program  atomic.Pointer[program.State]
 	position atomic.Pointer[journal.Position]
 	newest   atomic.Int64 // object.Time of the newest applied event
 	fence    atomic.Uint64
@@ -40,6 +43,8 @@ type Projection struct {
 func New(set *object.Set) *Projection {
 	p := &Projection{slots: make(map[object.ID]*slot, len(set.Objects))}
 	p.position.Store(&journal.Position{})
+	p.program.Store(&program.State{})
+	p.index.clear()
 	p.subs.list = map[*Subscription]struct{}{}
 	p.Replace(set)
 	return p
@@ -100,11 +105,19 @@ func (p *Projection) Get(id object.ID) (Item, bool) {
 // State returns the state of an object, also of one that is not configured any
 // more; the zero state if nothing was ever heard of it.
 func (p *Projection) State(id object.ID) *fold.State {
+	if s := p.Look(id); s != nil {
+		return s
+	}
+	return &fold.State{}
+}
+
+// Look returns the state of an object, nil if nothing is known of it.
+func (p *Projection) Look(id object.ID) *fold.State {
 	p.mu.RLock()
 	s := p.slots[id]
 	p.mu.RUnlock()
 	if s == nil {
-		return &fold.State{}
+		return nil
 	}
 	return s.state.Load()
 }
@@ -113,8 +126,11 @@ func (p *Projection) State(id object.ID) *fold.State {
 // that are not configured are folded too.
 func (p *Projection) Apply(e *event.Event) fold.Outcome {
 	outcome := fold.Accepted
-	if e.Object != "" {
+	switch {
+	case e.Object != "":
 		outcome = p.applyObject(e)
+	case e.Program != nil:
+		outcome = p.applyProgram(e)
 	}
 	if e.Epoch > p.fence.Load() {
 		p.fence.Store(e.Epoch)
@@ -143,6 +159,7 @@ func (p *Projection) applyObject(e *event.Event) fold.Outcome {
 	s.state.Store(&next)
 	if outcome == fold.Accepted {
 		p.counts.move(e.Object, old, &next, p.Set())
+		p.index.move(e.Object, old.Status.Extra, next.Status.Extra, e.Time)
 	}
 	return outcome
 }

@@ -2,21 +2,29 @@ package projection
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/klauspost/compress/s2"
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
 )
 
-// snapshotFormat is the first line of a snapshot; a build reads only its own.
-const snapshotFormat = "jaque snapshot 1\n"
+// snapshotFormat is the first line of a snapshot. A build writes the newest and
+// still reads the first, which ended with the states: what is behind them was not
+// known then.
+const (
+	snapshotFormat = "jaque snapshot 2\n"
+	firstFormat    = "jaque snapshot 1\n"
+)
 
 // maxRecord bounds one record of a snapshot, so that a damaged length cannot ask
 // for all memory.
@@ -46,12 +54,13 @@ func (p *Projection) Encode() (journal.Position, []byte) {
 	write(binary.AppendUvarint(head, uint64(len(ids))))
 	for _, id := range ids {
 		st := p.State(id)
-		state := fold.AppendState(nil, st)
-		rec = binary.AppendUvarint(rec[:0], uint64(len(id)))
-		rec = append(rec, id...)
-		rec = binary.AppendUvarint(rec, uint64(len(state)))
-		write(append(rec, state...))
+		rec = appendRecord(rec[:0], []byte(id))
+		write(appendRecord(rec, fold.AppendState(nil, st)))
 	}
+	// What the states no longer tell is read behind them, so that nothing falls
+	// between the two.
+	write(appendProgram(nil, p.Program()))
+	write(p.index.append(nil, object.Time(newest)))
 	_ = w.Close()
 	return at, out.Bytes()
 }
@@ -62,11 +71,14 @@ var errFormat = errors.New("not a snapshot of this build's format")
 // first Apply. On an error nothing has changed.
 func (p *Projection) Restore(at journal.Position, data []byte) error {
 	r := &reader{r: s2.NewReader(bytes.NewReader(data))}
-	if string(r.bytes(len(snapshotFormat))) != snapshotFormat {
+	format := string(r.bytes(len(snapshotFormat)))
+	if format != snapshotFormat && format != firstFormat {
 		return errors.Join(errFormat, r.err)
 	}
 	epoch, newest, n := r.number(), r.number(), r.number()
 	slots := map[object.ID]*slot{}
+	var x index
+	x.clear()
 	for i := uint64(0); i < n && r.err == nil; i++ {
 		id := object.ID(r.record())
 		st := &fold.State{}
@@ -78,6 +90,12 @@ func (p *Projection) Restore(at journal.Position, data []byte) error {
 		s := &slot{}
 		s.state.Store(st)
 		slots[id] = s
+		x.move(id, nil, st.Status.Extra, 0)
+	}
+	known := &program.State{}
+	if format == snapshotFormat {
+		known = r.program()
+		x.read(r)
 	}
 	if r.err != nil {
 		return fmt.Errorf("snapshot is cut off or damaged: %w", r.err)
@@ -85,6 +103,8 @@ func (p *Projection) Restore(at journal.Position, data []byte) error {
 	p.mu.Lock()
 	p.slots = slots
 	p.mu.Unlock()
+	p.index.take(&x)
+	p.program.Store(known)
 	p.position.Store(&at)
 	p.fence.Store(epoch)
 	p.newest.Store(int64(newest))
@@ -126,3 +146,42 @@ func (r *reader) bytes(n int) []byte {
 
 // record returns the next record; it is valid until the next call.
 func (r *reader) record() []byte { return r.bytes(int(min(r.number(), maxRecord+1))) }
+
+// append appends what the index knows beside the states.
+func (x *index) append(dst []byte, now object.Time) []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.prune(now)
+	dst = binary.AppendUvarint(dst, x.highest.Comment)
+	dst = binary.AppendUvarint(dst, x.highest.Downtime)
+	dst = binary.AppendUvarint(dst, uint64(len(x.dropped)))
+	byName := func(a, b occurrence) int {
+		return cmp.Or(cmp.Compare(a.object, b.object), cmp.Compare(a.downtime, b.downtime))
+	}
+	for _, o := range slices.SortedFunc(maps.Keys(x.dropped), byName) {
+		dst = appendRecord(dst, []byte(o.object))
+		dst = appendRecord(dst, []byte(o.downtime))
+		dst = binary.AppendUvarint(dst, uint64(x.dropped[o]))
+	}
+	return dst
+}
+
+// read takes in what append wrote.
+func (x *index) read(r *reader) {
+	x.highest.Comment = max(x.highest.Comment, r.number())
+	x.highest.Downtime = max(x.highest.Downtime, r.number())
+	for n := r.number(); n > 0 && r.err == nil; n-- {
+		id := object.ID(r.record()) // a copy, before the next record takes its place
+		downtime := string(r.record())
+		x.dropped[occurrence{id, downtime}] = object.Time(r.number())
+	}
+}
+
+// take replaces everything by what another index holds.
+func (x *index) take(y *index) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.extras, x.downtimes, x.triggers, x.rules = y.extras, y.downtimes, y.triggers, y.rules
+	x.byNumber, x.comments, x.highest, x.dropped = y.byNumber, y.comments, y.highest, y.dropped
+	x.pruneAt = max(minPrune, 2*len(x.dropped))
+}
