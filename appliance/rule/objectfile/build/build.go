@@ -11,8 +11,14 @@ import (
 
 // Build makes a set of the hosts and services among objects. The set is
 // complete even if there are problems, as far as it could be made; only a
-// caller that reports them all should look at it then.
+// caller that reports them all should look at it then. Time periods are in UTC.
 func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, objectfile.Problems) {
+	return BuildIn(time.UTC, objects, main)
+}
+
+// BuildIn is Build with time periods in a zone: that of ZoneName, else that of
+// the process.
+func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.Main) (*object.Set, objectfile.Problems) {
 	b := &builder{
 		main: main, unit: main.Number("interval_length", 60),
 		hosts: map[string]*object.Object{}, source: map[string]*objectfile.Object{},
@@ -26,6 +32,7 @@ func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, obj
 		b.unit = 60
 	}
 	b.index(objects)
+	b.calendar(objects, zone)
 	for _, o := range objects {
 		// Templates are resolved, so the order of files means nothing any more; what
 		// refers to hosts comes in a later pass.
@@ -39,7 +46,9 @@ func Build(objects []*objectfile.Object, main objectfile.Main) (*object.Set, obj
 			b.service(o)
 		}
 	}
-	return object.NewSet("", settings, b.made()), b.problems
+	set := object.NewSet("", settings, b.made())
+	set.Periods = b.periodSet()
+	return set, b.problems
 }
 
 // builder goes through the objects three times: hosts first, then what they say
@@ -49,13 +58,14 @@ type builder struct {
 	unit     float64 // seconds
 	problems objectfile.Problems
 
-	order    []*object.Object // hosts in the order of their definitions
-	hosts    map[string]*object.Object
-	source   map[string]*objectfile.Object // hosts by name
-	groups   map[string]*group
-	commands map[string]string // command lines
-	services []service
-	byID     map[object.ID]int
+	calendars calendars
+	order     []*object.Object // hosts in the order of their definitions
+	hosts     map[string]*object.Object
+	source    map[string]*objectfile.Object // hosts by name
+	groups    map[string]*group
+	commands  map[string]string // command lines
+	services  []service
+	byID      map[object.ID]int
 }
 
 // index notes the objects that others name.
@@ -139,7 +149,9 @@ func (b *builder) rule(kind object.Kind, o *objectfile.Object) *object.Rule {
 		FlapDetection: o.Bool("flap_detection_enabled", true),
 		FlapLow:       o.Number("low_flap_threshold", 0), FlapHigh: o.Number("high_flap_threshold", 0),
 		FlapIgnore: b.flapIgnore(kind, o), Check: b.check(o),
-		Notes: o.Text("notes", ""), NotesURL: o.Text("notes_url", ""), ActionURL: o.Text("action_url", ""),
+		CheckPeriod: b.periodOf(o, "check_period"), HandlerPeriod: b.periodOf(o, "event_handler_period"),
+		NotePeriod: b.periodOf(o, "notification_period"),
+		Notes:      o.Text("notes", ""), NotesURL: o.Text("notes_url", ""), ActionURL: o.Text("action_url", ""),
 	}
 	r.Freshness = b.freshness(kind, o, r)
 	return r

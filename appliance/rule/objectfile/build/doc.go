@@ -2,7 +2,7 @@
 // in the syntax of Nagios and the settings of a main file, with the defaults
 // that Nagios has for both.
 //
-// It expands the hosts of a service, the members of groups, and what a service
-// takes from its host. It knows no time periods, contacts, dependencies or
+// It expands the hosts of a service, the members of groups, what a service takes
+// from its host, and time periods. It knows no contacts, dependencies or
 // escalations, and never reads a file. Start reading at Build.
 package build

@@ -57,11 +57,18 @@ func (b *builder) put(s service) {
 // implied returns the rule with what a service takes from its host.
 func (b *builder) implied(rule *object.Rule, o *objectfile.Object, host string) *object.Rule {
 	h := b.source[host]
-	if hasValue(o, "notification_interval") || !hasValue(h, "notification_interval") {
+	interval := !hasValue(o, "notification_interval") && hasValue(h, "notification_interval")
+	period := !hasValue(o, "notification_period") && hasValue(h, "notification_period")
+	if !interval && !period {
 		return rule
 	}
 	own := *rule
-	own.NoteInterval = b.units(h, "notification_interval", 30)
+	if interval {
+		own.NoteInterval = b.units(h, "notification_interval", 30)
+	}
+	if period {
+		own.NotePeriod = b.hosts[host].Rule.NotePeriod
+	}
 	return &own
 }
 
