@@ -43,12 +43,3 @@ func (d *decider) removeAcknowledgement(c RemoveAcknowledgement) (Decision, erro
 	d.dropAck()
 	return d.said(event.AckCleared, c.Author, ""), nil
 }
-
-// said makes the event of a decision in which nothing was measured.
-func (d *decider) said(k event.Kind, author, text string) Decision {
-	d.tidy()
-	var out Decision
-	d.log(&out, k, d.sameMeasure())
-	out.Log.Author, out.Log.Text = author, text
-	return out
-}

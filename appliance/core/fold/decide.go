@@ -78,6 +78,18 @@ func (d *decider) operate(c Command) (Decision, error) {
 		return d.scheduleDowntime(c.Downtime)
 	case CancelDowntimes:
 		return d.cancelDowntimes(c)
+	case Tune:
+		return d.tune(c)
+	case SetModified:
+		return d.setModified(c)
+	case Reschedule:
+		return d.reschedule(c)
+	case DelayNotification:
+		return d.delayNotification(c)
+	case SetNotificationNumber:
+		return d.setNotificationNumber(c)
+	case Notify:
+		return d.notify(c)
 	}
 	return Decision{}, refuse(d.env, BadCommand, "command %T is unknown to this build", c)
 }

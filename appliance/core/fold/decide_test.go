@@ -405,17 +405,21 @@ func TestSwitches(t *testing.T) {
 	}
 }
 
+// What was off for a while is looked at at once, as in Nagios.
 func TestSwitchingActiveChecksChangesThePlan(t *testing.T) {
 	env, s := probed()
 	must(t, env, s, result(object.OK), started)
-	planned := s.Measure.NextCheck
-	must(t, env, s, fold.Switch{What: object.SwitchActive}, started)
+	must(t, env, s, fold.Switch{What: object.SwitchActive}, started+5)
 	if s.Measure.NextCheck != 0 {
 		t.Errorf("off, and yet planned for %d", s.Measure.NextCheck)
 	}
-	must(t, env, s, fold.Switch{What: object.SwitchActive, On: true}, started)
-	if s.Measure.NextCheck != planned || planned == 0 {
-		t.Errorf("on again, planned for %d, want %d", s.Measure.NextCheck, planned)
+	must(t, env, s, fold.Switch{What: object.SwitchActive, On: true}, started+9)
+	if work, at := fold.Due(env, s, started+9); s.Measure.NextCheck != started+9 || work != fold.RunCheck || at != started+9 {
+		t.Errorf("on again, planned for %d, due %s at %d; want it now", s.Measure.NextCheck, work, at)
+	}
+	must(t, env, s, fold.Result{Start: started + 10}, started+10)
+	if want := fold.NextSlot("web01!http", interval, started+10); s.Measure.NextCheck != want {
+		t.Errorf("then planned for %d, want its place on the grid, %d", s.Measure.NextCheck, want)
 	}
 }
 

@@ -60,19 +60,23 @@ func empty(x *event.Extra) bool {
 		x.CheckAt == 0 && !x.CheckForced && x.Modified == 0
 }
 
-// fits refuses a text that is missing or too long, and one for which the object
-// has no room left.
-func (d *decider) fits(what, author, text string) error {
+// worded refuses a text that is missing, and what is too long.
+func (d *decider) worded(what, author, text string) error {
 	switch {
 	case text == "":
 		return refuse(d.env, BadCommand, "%s needs a text; write what it is about", what)
 	case len(text) > maxText || len(author) > maxText:
 		return refuse(d.env, BadCommand, "%s has a text or author of more than %d bytes; write less", what, maxText)
 	}
-	x := d.next.Extra
-	if x == nil {
-		return nil
+	return nil
+}
+
+// fits refuses also what the object has no room for.
+func (d *decider) fits(what, author, text string) error {
+	if err := d.worded(what, author, text); err != nil || d.next.Extra == nil {
+		return err
 	}
+	x := d.next.Extra
 	size := len(author) + len(text)
 	for i := range x.Comments {
 		size += 150 + len(x.Comments[i].Author) + len(x.Comments[i].Text)
@@ -122,4 +126,17 @@ func without[T any](all []T, fits func(*T) bool) (left, gone []T) {
 		return all, nil
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(v T) bool { return fits(&v) }), gone
+}
+
+// said makes the event of a decision in which nothing was measured.
+func (d *decider) said(k event.Kind, author, text string) Decision {
+	return d.saidWith(k, d.sameMeasure(), author, text)
+}
+
+func (d *decider) saidWith(k event.Kind, m *event.Measure, author, text string) Decision {
+	d.tidy()
+	var out Decision
+	d.log(&out, k, m)
+	out.Log.Author, out.Log.Text = author, text
+	return out
 }

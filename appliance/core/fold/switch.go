@@ -7,9 +7,15 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// switchNames are the names in events; bit n is object.Switches(1<<n). The
-// table is constant.
-var switchNames = [...]string{"active_checks", "passive_checks", "notifications", "flap_detection", "event_handler", "perfdata", "obsess"}
+// switchNames are the names in events and settings; bit n is
+// object.Switches(1<<n). The tables are constant.
+var switchNames = [...]string{
+	event.SettingActive, event.SettingPassive, event.SettingNotifications, event.SettingFlapDetection,
+	event.SettingEventHandler, event.SettingPerfdata, event.SettingObsess,
+}
+
+// switchModified are Nagios' bits of modified attributes in the same order.
+var switchModified = [...]uint32{modActive, modPassive, modNotifications, modFlapDetection, modEventHandler, modPerfdata, modObsess}
 
 const allSwitches = object.Switches(1<<len(switchNames) - 1)
 
@@ -52,20 +58,29 @@ func (d *decider) setSwitches(c Switch) (Decision, error) {
 	if d.next.Off == d.base.Off && d.next.On == d.base.On {
 		return Decision{}, nil
 	}
+	flipped := (config&^d.next.Off | d.next.On) ^ (config&^d.base.Off | d.base.On)
+	for i, name := range switchNames {
+		bit := object.Switches(1 << i)
+		if flipped.Has(bit) {
+			d.modify(switchModified[i])
+		}
+		if c.What.Has(bit) {
+			d.enter(name, to, (d.next.Off | d.next.On).Has(bit), c.Author)
+		}
+	}
 	if c.What.Has(object.SwitchFlapDetection) {
 		d.flap(d.old.Measure.Ring)
 	}
 	m := d.sameMeasure()
 	if c.What.Has(object.SwitchActive) {
-		// The plan changes with it, which needs a number of its own.
-		m = d.nextMeasure()
-		m.NextCheck = nextActive(d.env, &d.next, m.LastCheck)
+		if c.On {
+			d.checkSoon()
+		}
+		m = d.plan()
 	}
-	var out Decision
-	d.log(&out, event.SettingChanged, m)
-	out.Log.Author = c.Author
-	out.Log.Facts = map[string]string{"switch": namesOf(c.What), "to": to}
-	return out, nil
+	d.note("switch", namesOf(c.What))
+	d.note("to", to)
+	return d.saidWith(event.SettingChanged, m, c.Author, ""), nil
 }
 
 func namesOf(w object.Switches) string {
