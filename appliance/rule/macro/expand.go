@@ -152,6 +152,9 @@ func (e *expander) lookup(q query) (string, bool) {
 	if get, ok := dateFields[q.name]; ok {
 		return get(e.src), true
 	}
+	if get, ok := periodFields[q.name]; ok {
+		return e.periods(q, get), true
+	}
 	if t, ok := totals[q.name]; ok {
 		if known, ok := e.src.Static[q.name]; ok {
 			return known, true
@@ -223,10 +226,10 @@ func (e *expander) joined(g *Group, delimiter string, get getter) string {
 // custom answers $_HOSTVAR$, $_SERVICEVAR$ and $_CONTACTVAR$.
 func (e *expander) custom(q query) (string, bool) {
 	if name, is := strings.CutPrefix(q.name, "_HOST"); is {
-		return e.objects(object.Host, q, func(_ *expander, o *object.Object) string { return o.Vars[name] }), true
+		return e.objects(object.Host, q, variableOf(name)), true
 	}
 	if name, is := strings.CutPrefix(q.name, "_SERVICE"); is {
-		return e.objects(object.Service, q, func(_ *expander, o *object.Object) string { return o.Vars[name] }), true
+		return e.objects(object.Service, q, variableOf(name)), true
 	}
 	if name, is := strings.CutPrefix(q.name, "_CONTACT"); is {
 		return e.contacts(q, func(c *Contact) string { return c.Vars[name] }), true

@@ -73,7 +73,7 @@ var bothKinds = map[string]getter{
 
 	"%IMPORTANCE":          func(e *expander, o *object.Object) string { return integer(e.importance(o)) },
 	"%NOTIFICATIONENABLED": func(e *expander, o *object.Object) string { return e.notifies(o) },
-	"%NOTIFICATIONPERIOD":  func(e *expander, o *object.Object) string { return e.src.declared(o, "notification_period") },
+	"%NOTIFICATIONPERIOD":  func(e *expander, o *object.Object) string { return e.notePeriod(o) },
 	"%NOTIFICATIONNUMBER": func(e *expander, o *object.Object) string {
 		return integer(e.src.state(o).Status.NotificationNumber)
 	},

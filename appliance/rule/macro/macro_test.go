@@ -9,6 +9,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/expand"
 	"jaque.sh/jaque/appliance/rule/macro"
 	"pgregory.net/rapid"
 )
@@ -170,48 +171,26 @@ func TestTheLastStateIsThePresentOneAfterAnotherResult(t *testing.T) {
 	}
 }
 
-func TestExpandCheck(t *testing.T) {
+func TestAChecksTextsAreExpanded(t *testing.T) {
 	src := shop()
 	c := object.Check{
 		Kind:   object.CheckPlugin,
 		Plugin: []string{"$USER1$/check", "-a", "$HOSTALIAS$ x", "plain"},
-		Shell:  "echo $HOSTNAME$",
-		HTTP:   &object.HTTPCheck{URL: "http://$HOSTADDRESS$/", Headers: map[string]string{"Host": "$HOSTNAME$"}, Warn: "$_SERVICEPORT$"},
-		TCP:    &object.TCPCheck{Address: ":$_SERVICEPORT$"},
-		ICMP:   &object.ICMPCheck{},
-		DNS:    &object.DNSCheck{Name: "$HOSTNAME$.example.com", Expect: []string{"$HOSTADDRESS$"}},
-		TLS:    &object.TLSCheck{Address: "$HOSTNAME$:443"},
-		Dummy:  &object.DummyCheck{Text: "$SERVICEDESC$"}, Aggregate: &object.AggregateCheck{Warn: "$ARG1$"},
+		HTTP:   &object.HTTPCheck{URL: "http://$HOSTADDRESS$/", Warn: "$_SERVICEPORT$"},
 	}
-	before := *c.HTTP
-	got := macro.ExpandCheck(c, src)
-	if !reflect.DeepEqual(got.Plugin, []string{"/lib/check", "-a", "Web & Co x", "plain"}) || got.Shell != "echo web" {
-		t.Errorf("plugin: %q %q", got.Plugin, got.Shell)
+	got := expand.Check(&c, func(s string) string { return macro.Expand(s, src, macro.Options{}) })
+	if !reflect.DeepEqual(got.Plugin, []string{"/lib/check", "-a", "Web & Co x", "plain"}) {
+		t.Errorf("plugin: %q", got.Plugin)
 	}
-	if got.HTTP.URL != "http://192.0.2.1/" || got.HTTP.Headers["Host"] != "web" || got.HTTP.Warn != "80" {
+	if got.HTTP.URL != "http://192.0.2.1/" || got.HTTP.Warn != "80" {
 		t.Errorf("http: %+v", got.HTTP)
-	}
-	if got.TCP.Address != "192.0.2.1:80" || got.ICMP.Address != "192.0.2.1" || got.TLS.Address != "web:443" {
-		t.Errorf("addresses: %+v %+v %+v", got.TCP, got.ICMP, got.TLS)
-	}
-	if got.DNS.Name != "web.example.com" || got.DNS.Expect[0] != "192.0.2.1" || got.Dummy.Text != "http" || got.Aggregate.Warn != "one" {
-		t.Errorf("others: %+v %+v %+v", got.DNS, got.Dummy, got.Aggregate)
-	}
-	if !reflect.DeepEqual(before, *c.HTTP) || c.HTTP.Headers["Host"] != "$HOSTNAME$" || c.Plugin[0] != "$USER1$/check" {
-		t.Error("the declared check was changed")
-	}
-	src.Object.Host.Address = "2001:db8::1"
-	if got := macro.ExpandCheck(c, src).TCP.Address; got != "[2001:db8::1]:80" {
-		t.Errorf("IPv6: %q", got)
 	}
 }
 
 func TestATextWithoutMacrosCostsNothing(t *testing.T) {
 	src := shop()
-	c := object.Check{Plugin: []string{"/bin/true", "-x"}}
 	if n := testing.AllocsPerRun(100, func() {
 		macro.Expand("a plain text", src, macro.Options{})
-		macro.ExpandCheck(c, src)
 	}); n > 1 {
 		t.Errorf("%v allocations", n)
 	}

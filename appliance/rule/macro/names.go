@@ -19,6 +19,7 @@ func Names() []string {
 	collect(all, contactFields)
 	collect(all, contactGroupFields)
 	collect(all, dateFields)
+	collect(all, periodFields)
 	collect(all, totals)
 	return slices.Sorted(maps.Keys(all))
 }

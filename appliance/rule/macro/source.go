@@ -29,6 +29,9 @@ type Source struct {
 	FindContact  func(name string) *Contact
 	ContactGroup func(name string) *ContactGroup
 
+	// Period returns a period by name, nil if there is none.
+	Period func(name string) object.Period
+
 	User func(n int) string // of $USERn$
 	Args []string           // of $ARG1$ and on, expanded already
 	// Static answers macros of an operator's own names, and those that belong to

@@ -2,9 +2,11 @@ package macro
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -79,8 +81,47 @@ func percent(s *fold.State) string { return fmt.Sprintf("%.2f", fold.Percent(s.M
 // the declaration.
 func (e *expander) notifies(o *object.Object) string {
 	st := &e.src.state(o).Status
-	on := e.src.declared(o, "notifications_enabled") != "0" || st.On.Has(object.SwitchNotifications)
-	return flag(on && !st.Off.Has(object.SwitchNotifications))
+	declared := e.src.declared(o, "notifications_enabled") != "0" || st.On.Has(object.SwitchNotifications)
+	return flag(declared && fold.Enabled(o, st, object.SwitchNotifications))
+}
+
+// notePeriod names the period in which people are told.
+func (e *expander) notePeriod(o *object.Object) string {
+	if name, ok := e.src.state(o).Status.Setting(event.SettingNotePeriod); ok {
+		return name
+	}
+	if p := o.Rule.NotePeriod; p != nil {
+		return p.Name()
+	}
+	return e.src.declared(o, "notification_period")
+}
+
+// variableOf answers one custom variable: as an operator set it, else as
+// configured.
+func variableOf(name string) getter {
+	return func(e *expander, o *object.Object) string {
+		if value, ok := e.src.state(o).Status.Setting(event.SettingVar + name); ok {
+			return value
+		}
+		return o.Vars[name]
+	}
+}
+
+// vars returns every custom variable of an object, those that only an operator
+// set among them.
+func (e *expander) vars(o *object.Object) map[string]string {
+	x := e.src.state(o).Status.Extra
+	if x == nil || len(x.Settings) == 0 {
+		return o.Vars
+	}
+	all := map[string]string{}
+	maps.Copy(all, o.Vars)
+	for _, s := range x.Settings {
+		if name, ok := strings.CutPrefix(s.Name, event.SettingVar); ok {
+			all[name] = s.Value
+		}
+	}
+	return all
 }
 
 func ackAuthor(s *fold.State) string {
