@@ -18,7 +18,7 @@ const (
 	// meant, or a time in other units.
 	farthest     = 20 * 366 * 24 * time.Hour
 	writeSeconds = "a number of seconds"
-	unsigned       = "api" // the author of what nobody signed
+	unsigned     = "api" // the author of what nobody signed
 )
 
 // author returns who asks.

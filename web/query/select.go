@@ -86,7 +86,7 @@ func (q *Query) collect(p *projection.Projection) []row {
 		problems := p.Problems()
 		rows := make([]row, 0, len(problems))
 		for _, item := range problems {
-			rows = q.keep(rows, item)
+			rows = q.keep(p, rows, item)
 		}
 		return rows
 	}
@@ -98,14 +98,14 @@ func (q *Query) collect(p *projection.Projection) []row {
 	rows := make([]row, 0, most)
 	for _, o := range objects {
 		if o.Kind() == q.Kind {
-			rows = q.keep(rows, projection.Item{Object: o, State: p.State(o.ID)})
+			rows = q.keep(p, rows, projection.Item{Object: o, State: p.State(o.ID)})
 		}
 	}
 	return rows
 }
 
-func (q *Query) keep(rows []row, item projection.Item) []row {
-	if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.Match(item.Object, item.State)) {
+func (q *Query) keep(p *projection.Projection, rows []row, item projection.Item) []row {
+	if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.MatchIn(item.Object, item.State, p.State)) {
 		return rows
 	}
 	rows = append(rows, row{item: item, at: len(rows)})

@@ -5,6 +5,10 @@
 //	host~web or group=x                either; "and" binds tighter
 //	!acknowledged  (a or b) c          negation and grouping
 //	"disk full"                        text in names or output, in any case
+//	*                                  everything
+//
+// A field is compared with = != ~ !~, where ~ is "contains". A word such as
+// unhandled or in_downtime is a condition by itself; Fields and Flags list both.
 //
 // It owns the grammar, the error texts with their column and the matching of
 // one object. It never reads a clock or looks an object up: what a filter needs

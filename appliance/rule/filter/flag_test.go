@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"pgregory.net/rapid"
@@ -24,9 +25,14 @@ func TestFlagsSayWhatAStateIs(t *testing.T) {
 		{"a hard problem", func(*fold.State) {}, "hard problem unhandled"},
 		{"acknowledged", func(s *fold.State) { s.Status.Ack = object.AckNormal }, "acknowledged hard problem"},
 		{"acknowledged until it is over", func(s *fold.State) { s.Status.Ack = object.AckSticky }, "acknowledged hard problem"},
-		{"in a downtime", func(s *fold.State) { s.Status.DowntimeDepth = 1 }, "downtime hard problem"},
+		{"in a downtime", func(s *fold.State) { s.Status.DowntimeDepth = 1 }, "downtime hard in_downtime problem"},
 		{"flapping", func(s *fold.State) { s.Status.Flapping = true }, "flapping hard problem unhandled"},
-		{"fine and in a downtime", func(s *fold.State) { s.Status.State, s.Status.DowntimeDepth = object.OK, 2 }, "downtime hard"},
+		{"fine and in a downtime", func(s *fold.State) { s.Status.State, s.Status.DowntimeDepth = object.OK, 2 }, "downtime hard in_downtime"},
+		{"explained by a host", func(s *fold.State) { s.Status.Root = "sw1" }, "caused hard problem unhandled"},
+		{"fine behind a host that is down", func(s *fold.State) { s.Status.State, s.Status.Root = object.OK, "sw1" }, "hard"},
+		{"set by an operator", func(s *fold.State) {
+			s.Status.Extra = &event.Extra{Settings: []event.Setting{{Name: event.SettingInterval, Value: "1m"}}}
+		}, "hard overridden problem unhandled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, s := sample()
@@ -76,6 +82,15 @@ func TestFieldsOfHostsAndServices(t *testing.T) {
 		{"state=CRITICAL", true, false},
 		{"state=UNREACHABLE", false, true},
 		{"state~un", false, true},
+		{"id=web01!http", true, false},
+		{`id="web01"`, false, true},
+		{"kind=host", false, true},
+		{"kind!=HOST", true, false},
+		{"*", true, true},
+		{"* and kind=service", true, false},
+		{"!*", false, false},
+		{`"*"`, false, false},
+		{"id~*", false, false},
 		{"HOST=web01", true, true},
 		{"Shop", true, true},
 		{"!http", false, false},

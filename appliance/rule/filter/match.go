@@ -9,8 +9,18 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// Match tells whether an object in its present state passes.
-func (f *Filter) Match(o *object.Object, s *fold.State) bool { return f.root.match(o, s) }
+// Match tells whether an object in its present state passes. Of its host's state
+// nothing is known: see MatchIn.
+func (f *Filter) Match(o *object.Object, s *fold.State) bool { return f.root.match(o, s, nil) }
+
+// MatchIn is Match for an object among others, whose states look returns; nil =
+// nothing is known of one.
+func (f *Filter) MatchIn(o *object.Object, s *fold.State, look Look) bool {
+	return f.root.match(o, s, look)
+}
+
+// Look returns the state of any object, nil if nothing is known of it.
+type Look func(object.ID) *fold.State
 
 // All tells whether the filter lets everything pass.
 func (f *Filter) All() bool { _, ok := f.root.(all); return ok }
@@ -45,7 +55,7 @@ func needsProblem(n node) bool {
 }
 
 type node interface {
-	match(o *object.Object, s *fold.State) bool
+	match(o *object.Object, s *fold.State, look Look) bool
 }
 
 type (
@@ -54,7 +64,7 @@ type (
 	anyOf   []node
 	negated struct{ inner node }
 	flag    struct {
-		test    func(o *object.Object, s *fold.State) bool
+		test    func(o *object.Object, s *fold.State, look Look) bool
 		problem bool // test holds only in a problem state
 	}
 	// compare holds if any value of the field fits.
@@ -70,31 +80,33 @@ type (
 // it then returns itself.
 type getter func(o *object.Object, s *fold.State, yield func(string) bool) bool
 
-func (all) match(*object.Object, *fold.State) bool { return true }
+func (all) match(*object.Object, *fold.State, Look) bool { return true }
 
-func (n allOf) match(o *object.Object, s *fold.State) bool {
+func (n allOf) match(o *object.Object, s *fold.State, look Look) bool {
 	for _, part := range n {
-		if !part.match(o, s) {
+		if !part.match(o, s, look) {
 			return false
 		}
 	}
 	return true
 }
 
-func (n anyOf) match(o *object.Object, s *fold.State) bool {
+func (n anyOf) match(o *object.Object, s *fold.State, look Look) bool {
 	for _, part := range n {
-		if part.match(o, s) {
+		if part.match(o, s, look) {
 			return true
 		}
 	}
 	return false
 }
 
-func (n negated) match(o *object.Object, s *fold.State) bool { return !n.inner.match(o, s) }
+func (n negated) match(o *object.Object, s *fold.State, look Look) bool {
+	return !n.inner.match(o, s, look)
+}
 
-func (n flag) match(o *object.Object, s *fold.State) bool { return n.test(o, s) }
+func (n flag) match(o *object.Object, s *fold.State, look Look) bool { return n.test(o, s, look) }
 
-func (n compare) match(o *object.Object, s *fold.State) bool {
+func (n compare) match(o *object.Object, s *fold.State, _ Look) bool {
 	return n.get(o, s, func(v string) bool {
 		if n.contains {
 			return containsFold(v, n.value)
@@ -105,7 +117,7 @@ func (n compare) match(o *object.Object, s *fold.State) bool {
 
 func newText(s string) text { return text{strings.ToLower(s)} }
 
-func (n text) match(o *object.Object, s *fold.State) bool {
+func (n text) match(o *object.Object, s *fold.State, _ Look) bool {
 	return containsFold(string(o.ID), n.lower) || containsFold(o.Alias, n.lower) ||
 		containsFold(o.HostObject().Alias, n.lower) || containsFold(s.Measure.Output, n.lower)
 }
@@ -138,18 +150,4 @@ func equalLower(s, lower string) bool {
 		}
 	}
 	return true
-}
-
-// stateNames are the words that a state may be compared with; constant.
-var stateNames = []string{
-	"OK", "WARNING", "CRITICAL", "UNKNOWN", "UP", "DOWN", "UNREACHABLE", "PENDING",
-}
-
-func validState(s string) bool {
-	for _, n := range stateNames {
-		if strings.EqualFold(n, s) {
-			return true
-		}
-	}
-	return false
 }

@@ -167,6 +167,9 @@ func (p *parser) term(depth int) (node, error) {
 		if strings.EqualFold(t.text, "and") {
 			return nil, fail(t.col, `"and" needs a condition on its left`)
 		}
+		if t.text == "*" {
+			return all{}, nil
+		}
 		// A flag is a word like any other; in quotes it is a text to search for.
 		if f, ok := flags[strings.ToLower(t.text)]; ok {
 			return f, nil
@@ -200,9 +203,12 @@ func (p *parser) comparison(field token) (node, error) {
 	} else {
 		return nil, fail(field.col, "no field is called %q; write one of %s", field.text, strings.Join(Fields(), ", "))
 	}
-	// A misspelt state would match nothing, which looks like good news.
-	if name == "state" && !n.contains && !validState(value.text) {
-		return nil, fail(value.col, "%q is no state; write one of %s", value.text, strings.Join(stateNames, ", "))
+	switch {
+	case n.contains:
+	case !known(name, value.text):
+		return nil, fail(value.col, "%q is no %s; write one of %s", value.text, name, strings.Join(words(name), ", "))
+	case (name == "comments" || name == "downtimes") && strings.Trim(value.text, "0123456789") != "":
+		return nil, fail(value.col, "%q is no number of %s; write digits, as in %s=0", value.text, name, name)
 	}
 	if n.contains {
 		n.value = strings.ToLower(n.value)

@@ -128,7 +128,7 @@ func (w *World) Matcher(text string) (func(*object.Object) bool, error) {
 		}
 		return nil, bad
 	}
-	return func(o *object.Object) bool { return f.Match(o, w.state(o)) }, nil
+	return func(o *object.Object) bool { return f.MatchIn(o, w.state(o), w.State) }, nil
 }
 
 // state returns what is known of an object, as never checked where that is
