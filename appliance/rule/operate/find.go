@@ -64,6 +64,17 @@ func hostNames(set *object.Set, name string) []string {
 	return names
 }
 
+// ByAddress returns the first host in the order of names that has an address, nil
+// if none has. It looks at every host.
+func ByAddress(set *object.Set, address string) *object.Object {
+	for _, h := range set.Hosts {
+		if h.Address == address && address != "" {
+			return h
+		}
+	}
+	return nil
+}
+
 // Group returns the members of a group in the order of the set, or an *Error.
 func Group(set *object.Set, name string) ([]*object.Object, error) {
 	if members, ok := set.Groups[name]; ok {

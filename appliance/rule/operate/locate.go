@@ -110,24 +110,30 @@ func numberOf(ref string) (uint64, bool) {
 // triggered comes first: it would end with its trigger.
 func (w *World) Cancel(downtimes []Downtime, author string) []Action {
 	seen := map[string]bool{}
-	all := make([]Downtime, 0, len(downtimes))
-	wave := downtimes
-	for len(wave) > 0 {
+	var waves [][]Downtime
+	for wave := downtimes; len(wave) > 0; {
+		var fresh []Downtime
 		triggers := map[string]bool{}
 		for _, d := range wave {
 			if key := string(d.Object) + "\x00" + d.ID; !seen[key] {
 				seen[key], triggers[d.ID] = true, true
-				all = append(all, d)
+				fresh = append(fresh, d)
 			}
 		}
-		if len(triggers) == 0 {
+		waves = append(waves, fresh)
+		if len(fresh) == 0 {
 			break
 		}
 		wave = w.Downtimes(func(_ object.ID, d *event.Downtime) bool { return d.Trigger != "" && triggers[d.Trigger] })
 	}
-	actions := make([]Action, 0, len(all))
-	for i := len(all) - 1; i >= 0; i-- {
-		actions = append(actions, Action{Object: all[i].Object, Command: fold.CancelDowntimes{ID: all[i].ID, Author: author}})
+	var actions []Action
+	for i := len(waves) - 1; i >= 0; i-- {
+		for j, d := range waves[i] {
+			actions = append(actions, Action{
+				Object: d.Object, Command: fold.CancelDowntimes{ID: d.ID, Author: author},
+				Wait: j == 0 && len(actions) > 0,
+			})
+		}
 	}
 	return actions
 }

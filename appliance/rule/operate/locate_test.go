@@ -34,6 +34,9 @@ func list(actions []operate.Action) string {
 	for _, a := range actions {
 		switch c := a.Command.(type) {
 		case fold.CancelDowntimes:
+			if a.Wait {
+				all = append(all, "then")
+			}
 			all = append(all, fmt.Sprintf("%s:%s", a.Object, c.ID))
 		case fold.RemoveComments:
 			all = append(all, fmt.Sprintf("%s:%s", a.Object, c.ID))
@@ -52,9 +55,9 @@ func TestDowntimesAndCommentsAreFoundByIDAndNumber(t *testing.T) {
 		want      string
 		wrong     string
 	}{
-		{"a downtime by id, what it triggers first", "a", w.ByDowntime, "web:c sw1:b gw:a", ""},
+		{"a downtime by id, what it triggers first", "a", w.ByDowntime, "web:c then sw1:b then gw:a", ""},
 		{"a downtime by number", "3", w.ByDowntime, "web:c", ""},
-		{"an occurrence that many objects have", "once@1", w.ByDowntime, "sw1:once@1 gw:once@1", ""},
+		{"an occurrence that many objects have", "once@1", w.ByDowntime, "gw:once@1 sw1:once@1", ""},
 		{"a downtime for many objects by id", "r1", w.ByDowntime, "rule:r1", ""},
 		{"a downtime for many objects by number", "9", w.ByDowntime, "rule:r1", ""},
 		{"a number that two have", "4", w.ByDowntime, "", "2 downtimes have the number 4; write the id of one: d or e"},

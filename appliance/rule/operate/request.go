@@ -44,6 +44,9 @@ type Action struct {
 	Object  object.ID
 	Command fold.Command
 	Program program.Command
+	// Wait says that it builds on what the actions before it do, of other objects
+	// too: it begins when they are done.
+	Wait bool
 }
 
 // World is what requests are read against.
@@ -55,6 +58,9 @@ type World struct {
 	// Extras yields at least the objects whose states have comments or downtimes;
 	// nil = every object of Set is looked at.
 	Extras iter.Seq2[object.ID, *fold.State]
+	// Address finds the first host by name that has an address; nil = ByAddress,
+	// which looks at every host.
+	Address func(address string) *object.Object
 	// Spans tells what is wrong with the ranges and the zone of a recurring
 	// downtime; nil = they are not looked at.
 	Spans func(ranges []string, zone string) error
