@@ -44,7 +44,7 @@ var contract = []struct {
 	{"a retry of an append that landed is a conflict or the same position", retry},
 	{"appends to many objects at once all land once", concurrent},
 	{"what belongs to no object needs a topic", topics},
-	{"outcomes of notifications do not move the object's position", outcomes},
+	{"outcomes of notifications and handlers do not move the object's position", outcomes},
 	{"a follower begins in the middle", fromTheMiddle},
 	{"a follower sees what comes later and is told once that it caught up", live},
 	{"a follower that is ahead of the measurements goes on at their end", ahead},
@@ -272,10 +272,11 @@ func outcomes(t *testing.T, j Journal) {
 	if last, err := j.LastOf(t.Context(), "db"); err != nil || last != first {
 		t.Fatalf("last of db = %d, %v; want %d", last, err, first)
 	}
+	mustPut(t, j, &event.Event{ID: "ran/1", Kind: event.HandlerRan, Object: "db", Text: "restarted", Time: o.Time}, 0)
 	mustPut(t, j, decision("db", 2, first), first)
 	got, err := j.History(t.Context(), Query{Object: "db"})
-	if err != nil || len(got) != 3 || got[1].Kind != event.NotificationDelivered {
-		t.Errorf("history = %v, %v; want decision, outcome, decision", kinds(got), err)
+	if err != nil || len(got) != 4 || got[1].Kind != event.HandlerRan || got[2].Kind != event.NotificationDelivered {
+		t.Errorf("history = %v, %v; want decision, outcomes, decision", kinds(got), err)
 	}
 }
 

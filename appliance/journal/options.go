@@ -46,13 +46,6 @@ const (
 	outcomeToken = "outcome"
 )
 
-// isOutcome tells whether an event is the outcome of a notification: those stand
-// on a subject of their own, because the notifier that writes them does not own
-// the object.
-func isOutcome(k event.Kind) bool {
-	return k == event.NotificationDelivered || k == event.NotificationFailed || k == event.NotificationAbandoned
-}
-
 // place returns where a decision goes behind the root of the log, and whether
 // its position is compared.
 func place(e *event.Event) (tail string, compared bool, err error) {
@@ -63,7 +56,8 @@ func place(e *event.Event) (tail string, compared bool, err error) {
 		}
 		return systemToken + "." + object.ID(topic).Token(), false, nil
 	}
-	if isOutcome(e.Kind) {
+	if e.Kind.Outcome() {
+		// A subject of its own, because the writer may not own the object.
 		return e.Object.Token() + "." + outcomeToken, false, nil
 	}
 	return e.Object.Token(), true, nil

@@ -45,6 +45,17 @@ const (
 	NotificationAbandoned  Kind = "notification.abandoned"
 )
 
+// Outcome tells whether events of the kind say what became of something that an
+// object's decision asked for. They stand beside its decisions, whoever writes
+// them needs not own the object, and the fold leaves them alone.
+func (k Kind) Outcome() bool {
+	switch k {
+	case HandlerRan, NotificationDelivered, NotificationFailed, NotificationAbandoned:
+		return true
+	}
+	return false
+}
+
 // Stream says on which of the two streams an event stands and so which promise
 // holds for it.
 type Stream uint8

@@ -30,6 +30,10 @@ func Apply(s State, e *event.Event) (State, Outcome) {
 	if e.Stream == event.Results {
 		return applyMeasure(s, e)
 	}
+	if e.Kind.Outcome() {
+		// It stands on a subject of its own and moves no position of the object's.
+		return s, Accepted
+	}
 	if e.Seq != 0 && e.Seq <= s.Sub {
 		return s, Repeated
 	}
