@@ -39,29 +39,12 @@ const shell = "/bin/sh"
 // plugin runs an external program and reads what it printed.
 func (r *Runner) plugin(ctx context.Context, req *Request) answer {
 	run := spawn.Request{Env: req.Env, Timeout: req.Timeout}
-	if err := r.command(&req.Check, &run); err != nil {
-		return unknown("%v", err)
-	}
-	for _, arg := range run.Args {
-		if strings.IndexByte(arg, 0) >= 0 {
-			return unknown("an argument of the plugin holds a zero byte; remove it from the config or the macro")
-		}
-	}
-	res, err := r.starter.Run(ctx, &run)
-	if err == nil && res.Errno != 0 && req.Check.Shell != "" && run.Path != shell {
-		// What happens then is the shell's to say, as for every other line.
-		throughShell(&run, req.Check.Shell)
-		res, err = r.starter.Run(ctx, &run)
-	}
-	if err != nil {
+	res, why := r.start(ctx, &req.Check, &run)
+	switch {
+	case why.stopped:
 		return unknown("plugin killed or not started: jaque is stopping").as(cancelled)
-	}
-	if res.Errno != 0 {
-		r.metrics.spawnErrors.Inc()
-		if len(req.Check.Plugin) > 0 {
-			r.plugins.forget(req.Check.Plugin[0])
-		}
-		return unknown("%s", startFailure(run.Path, res.Errno))
+	case why.text != "":
+		return unknown("%s", why.text)
 	}
 	return judge(req, &res)
 }
