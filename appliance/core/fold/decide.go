@@ -22,13 +22,18 @@ const (
 
 // Refusal is the error of Decide: the command changes nothing, and why.
 type Refusal struct {
-	Object object.ID
+	Object object.ID // "" = the whole program
 	Reason Reason
 	Text   string // what is wrong and what would be right
 }
 
 // Error names the object and what is wrong.
-func (r *Refusal) Error() string { return fmt.Sprintf("decide %s: %s", r.Object, r.Text) }
+func (r *Refusal) Error() string {
+	if r.Object == "" {
+		return "decide for the program: " + r.Text
+	}
+	return fmt.Sprintf("decide %s: %s", r.Object, r.Text)
+}
 
 func refuse(env *Env, why Reason, format string, args ...any) error {
 	return &Refusal{Object: env.Object.ID, Reason: why, Text: fmt.Sprintf(format, args...)}

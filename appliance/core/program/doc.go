@@ -3,6 +3,7 @@
 // that stand for many objects or many times.
 //
 // It owns their fold and the decisions about them. It never looks at the state of
-// an object, and like all of the core it has no clock. Start reading at State,
-// Apply and Decide.
+// an object, never makes an object's own downtimes (the engine does, from the
+// rules that stand here), and like all of the core it has no clock. Start reading
+// at State, Apply and Decide.
 package program

@@ -1,0 +1,46 @@
+package program
+
+import (
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// The names of the settings of a contact. A custom variable is event.SettingVar
+// and its upper-case name.
+const (
+	HostNotifications    = "host_notifications"
+	ServiceNotifications = "service_notifications"
+	HostNotePeriod       = "host_notification_period"
+	ServiceNotePeriod    = "service_notification_period"
+)
+
+// switchNames are the names of the program-wide switches in events and settings;
+// bit n is object.Program(1<<n). The table is constant.
+var switchNames = [...]string{
+	"host_checks", "service_checks", "passive_host_checks", "passive_service_checks", "notifications", "event_handlers",
+	"flap_detection", "perfdata", "host_freshness", "service_freshness", "obsess_hosts", "obsess_services",
+}
+
+const allSwitches = object.Program(1<<len(switchNames) - 1)
+
+// Names returns the names of switches, separated by commas.
+func Names(w object.Program) string {
+	var names []string
+	for i, name := range switchNames {
+		if w.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Named returns the switch with a name, as Names writes it.
+func Named(name string) (w object.Program, ok bool) {
+	for i, n := range switchNames {
+		if n == name {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
