@@ -15,7 +15,11 @@ import (
 func TestWhatWasNeverCheckedSaysWhenItWillBe(t *testing.T) {
 	const every = 10 * time.Hour // the next place on the grid lies ahead
 	rule := func(kind object.CheckKind, interval time.Duration) *object.Rule {
-		return &object.Rule{Active: true, Attempts: 2, Interval: interval, Initial: object.Critical, Check: object.Check{Kind: kind}, Freshness: time.Hour}
+		r := &object.Rule{Active: true, Attempts: 2, Interval: interval, Initial: object.Critical, Check: object.Check{Kind: kind}}
+		if kind == object.CheckPassive {
+			r.Passive, r.Freshness = true, time.Hour
+		}
+		return r
 	}
 	h := &object.Object{ID: object.HostID("h"), Name: "h", Rule: &object.Rule{Active: true, Attempts: 1, Check: object.Check{Kind: object.CheckTCP}}}
 	service := func(name string, r *object.Rule) *object.Object {

@@ -22,16 +22,9 @@ const unasked = 50
 // world returns what requests are read against: how things stand now.
 func (s *site) world() *operate.World {
 	return &operate.World{
-		Set: s.Projection.Set(), State: s.Projection.State, Program: s.program(), Now: object.At(s.Now()),
+		Set: s.Projection.Set(), State: s.Projection.State, Extras: s.Projection.Extras(), Program: s.Projection.Program(),
+		Now: object.At(s.Now()),
 	}
-}
-
-// program returns what is known of the whole program.
-func (s *site) program() *program.State {
-	if p, ok := any(s.Projection).(interface{ Program() *program.State }); ok {
-		return p.Program()
-	}
-	return &program.State{}
 }
 
 // plan returns the actions of a request, at least one. An error is a fault.

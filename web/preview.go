@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 
-	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
@@ -12,9 +11,8 @@ import (
 )
 
 const (
-	previewed  = 100  // objects that a preview lists
-	resulted   = 1000 // results that an answer lists
-	mostRanges = 100  // of a recurring downtime
+	previewed = 100  // objects that a preview lists
+	resulted  = 1000 // results that an answer lists
 )
 
 // preview says what a command would touch, and when a recurring downtime would
@@ -69,11 +67,3 @@ func (s *site) result(r operate.Result) wire.Outcome {
 	}
 	return o
 }
-
-// occurrences returns the next times of a recurring downtime.
-func (s *site) occurrences(_ *event.DowntimeRule) ([]wire.Occurrence, error) {
-	return []wire.Occurrence{}, nil
-}
-
-// rangesFit checks the ranges of a recurring downtime.
-func (s *site) rangesFit(_ []string, _ string) error { return nil }

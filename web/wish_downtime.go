@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,13 @@ func (w *wisher) scheduleDowntime() (operate.Request, error) {
 	}
 	rule := event.DowntimeRule{
 		Author: author, Text: text, Entry: w.now, Start: d.Start, End: d.End, Duration: d.Duration,
-		Ranges: w.q.Ranges, Zone: w.q.Timezone,
+		Ranges: w.q.Ranges,
+	}
+	if recurring {
+		rule.Zone = cmp.Or(w.q.Timezone, "UTC")
+		if err := comesAgain(&rule, w.now); err != nil {
+			return operate.Request{}, err
+		}
 	}
 	lasting := ruleFor(&rule, &t)
 	switch {
@@ -130,7 +137,7 @@ func (w *wisher) bounds(d *event.Downtime) (err error) {
 	case len(q.Ranges) > mostRanges:
 		return badField("ranges", "%d ranges; write at most %d", len(q.Ranges), mostRanges)
 	}
-	if err := w.rangesFit(q.Ranges, q.Timezone); err != nil {
+	if _, err := calendar(q.Ranges, q.Timezone); err != nil {
 		return err
 	}
 	if d.Start, err = w.instant("start", q.Start); err != nil {

@@ -82,11 +82,12 @@ func Select(p *projection.Projection, q Query) (Result, error) {
 
 // collect returns the rows of the items that are of the kind and match.
 func (q *Query) collect(p *projection.Projection) []row {
+	look := filter.Look(p.State)
 	if q.Filter != nil && q.Filter.NeedsProblem() {
 		problems := p.Problems()
 		rows := make([]row, 0, len(problems))
 		for _, item := range problems {
-			rows = q.keep(p, rows, item)
+			rows = q.keep(look, rows, item)
 		}
 		return rows
 	}
@@ -98,14 +99,14 @@ func (q *Query) collect(p *projection.Projection) []row {
 	rows := make([]row, 0, most)
 	for _, o := range objects {
 		if o.Kind() == q.Kind {
-			rows = q.keep(p, rows, projection.Item{Object: o, State: p.State(o.ID)})
+			rows = q.keep(look, rows, projection.Item{Object: o, State: p.State(o.ID)})
 		}
 	}
 	return rows
 }
 
-func (q *Query) keep(p *projection.Projection, rows []row, item projection.Item) []row {
-	if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.MatchIn(item.Object, item.State, p.State)) {
+func (q *Query) keep(look filter.Look, rows []row, item projection.Item) []row {
+	if item.Object.Kind() != q.Kind || (q.Filter != nil && !q.Filter.MatchIn(item.Object, item.State, look)) {
 		return rows
 	}
 	rows = append(rows, row{item: item, at: len(rows)})
