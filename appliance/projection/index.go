@@ -294,6 +294,19 @@ func (p *Projection) OfRule(rule string) []object.ID {
 	return read(&p.index, func() []object.ID { return p.index.rules[rule].sorted() })
 }
 
+// AnyOfRule tells whether a condition holds for an object that has a downtime made
+// from a rule. The condition must not change the projection.
+func (p *Projection) AnyOfRule(rule string, holds func(object.ID) bool) bool {
+	p.index.mu.RLock()
+	defer p.index.mu.RUnlock()
+	for id := range p.index.rules[rule].each {
+		if holds(id) {
+			return true
+		}
+	}
+	return false
+}
+
 // RuleIDs returns the ids of the rules that objects have downtimes of, sorted.
 func (p *Projection) RuleIDs() []string {
 	return read(&p.index, func() []string {

@@ -59,7 +59,7 @@ func (p *Projection) Encode() (journal.Position, []byte) {
 	}
 	// What the states no longer tell is read behind them, so that nothing falls
 	// between the two.
-	write(appendProgram(nil, p.Program()))
+	write(appendRecord(nil, program.AppendState(nil, p.Program())))
 	write(p.index.append(nil, object.Time(newest)))
 	_ = w.Close()
 	return at, out.Bytes()
@@ -94,7 +94,11 @@ func (p *Projection) Restore(at journal.Position, data []byte) error {
 	}
 	known := &program.State{}
 	if format == snapshotFormat {
-		known = r.program()
+		if raw := r.record(); r.err == nil {
+			if err := program.DecodeState(raw, known); err != nil {
+				return fmt.Errorf("the program's state: %w", err)
+			}
+		}
 		x.read(r)
 	}
 	if r.err != nil {

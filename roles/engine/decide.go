@@ -40,25 +40,6 @@ func (e *Engine) member() membership.Member {
 	return membership.Member{ID: e.opt.ID, Instance: e.opt.Instance}
 }
 
-// env is what a decision about an object may look at.
-func (e *Engine) env(o *object.Object, id string) fold.Env {
-	set := e.proj.Set()
-	env := fold.Env{
-		Object: o, Settings: &set.Settings, Epoch: e.view.Load().Epoch,
-		Writer: e.opt.ID, Instance: e.opt.Instance, ID: id, Started: e.started,
-	}
-	if o.Host != nil {
-		env.Host = e.proj.State(o.Host.ID)
-		return env
-	}
-	for _, p := range o.Parents {
-		if e.proj.State(p.ID).Status.State == object.Up {
-			env.ParentsUp++
-		}
-	}
-	return env
-}
-
 // mayWrite is the guard of a write (handover protocol §4.1).
 func (e *Engine) mayWrite(o *object.Object, st *fold.State) error {
 	view := e.view.Load()
@@ -112,7 +93,7 @@ func (e *Engine) attempt(key int32, p *pending, base uint64) bool {
 	st := e.proj.State(o.ID)
 	err := e.mayWrite(o, st)
 	if err == nil {
-		env := e.env(o, e.decisionID(p.now))
+		env := e.decisionEnv(key, e.decisionID(p.now))
 		p.decision, err = fold.Decide(&env, st, p.now.command, object.At(time.Now()))
 	}
 	if err != nil {
@@ -123,6 +104,7 @@ func (e *Engine) attempt(key int32, p *pending, base uint64) bool {
 		e.answer(p.now.order, nil)
 		return e.next(key, p)
 	}
+	e.reserve(&p.decision)
 	e.state.pending[key] = p
 	e.stuck.CompareAndSwap(0, int64(object.At(time.Now())))
 	p.refused, p.expect = false, st.Sub
@@ -162,7 +144,7 @@ func (e *Engine) refuse(o *object.Object, j job, err error) {
 		e.answer(j.order, fmt.Errorf("%s: %w", err, ErrRefused))
 		return
 	}
-	e.log.Error("a result could not be judged and was dropped", "object", string(o.ID), "err", err)
+	e.log.Error("a decision was refused and is dropped", "object", string(o.ID), "command", fmt.Sprintf("%T", j.command), "err", err)
 }
 
 // publish sends the decision, or the measurement if there is no decision.
@@ -195,6 +177,10 @@ func (e *Engine) record(key int32, p *pending) {
 // onAppended takes the outcome of an append. Success changes nothing yet: the
 // decision takes effect when it is read back.
 func (e *Engine) onAppended(ctx context.Context, a *appended) {
+	if a.key == programKey {
+		e.onProgramAppended(ctx, a)
+		return
+	}
 	p := e.state.pending[a.key]
 	if p == nil || p.id() != a.id {
 		if a.err != nil { // the measurement beside a decision that is in already
@@ -253,6 +239,12 @@ func (e *Engine) later(ctx context.Context, key int32, p *pending) {
 // redecide continues a decision whose append failed: the identical message
 // again, unless it turned up on the log meanwhile.
 func (e *Engine) redecide(key int32) {
+	if key == programKey {
+		if e.state.programs.now != nil {
+			e.publishProgram()
+		}
+		return
+	}
 	if p := e.state.pending[key]; p != nil {
 		e.publish(key, p)
 	}
@@ -325,10 +317,7 @@ func (e *Engine) settle(key int32, ev *event.Event, outcome fold.Outcome) {
 // for its time.
 func (e *Engine) done(key int32, p *pending) {
 	e.metrics.decided.Inc()
-	e.stuck.Store(0)
-	if len(e.state.pending) > 1 {
-		e.stuck.Store(int64(object.At(time.Now())))
-	}
+	e.unstick()
 	if p.decision.HasLog && p.decision.HasResult {
 		e.record(key, p)
 	}
@@ -340,6 +329,14 @@ func (e *Engine) done(key int32, p *pending) {
 	e.plan(key, object.At(time.Now()))
 	if _, isResult := p.now.command.(fold.Result); isResult && o.Host != nil {
 		e.sampleHost(o.Host)
+	}
+}
+
+// unstick takes note that the log answers, whatever still waits for it.
+func (e *Engine) unstick() {
+	e.stuck.Store(0)
+	if len(e.state.pending) > 1 || e.state.programs.now != nil {
+		e.stuck.Store(int64(object.At(time.Now())))
 	}
 }
 

@@ -31,6 +31,9 @@ var (
 	// ErrUnconfirmed: the log has not confirmed the command in time. It may
 	// still take effect.
 	ErrUnconfirmed = errors.New("not confirmed by the log yet, it may still take effect")
+	// ErrNotBegun: an action of a request that ended before it; nothing was done
+	// about it.
+	ErrNotBegun = errors.New("not begun")
 	// ErrStopping: the engine is not running (any more).
 	ErrStopping = errors.New("the engine is not running")
 )
@@ -115,6 +118,8 @@ type Engine struct {
 	tail    chan *tailBatch
 	nextID  uint64
 	started object.Time
+	look    func(object.ID) *fold.State
+	trigger func(string) fold.Trigger
 
 	// Owned by the loop goroutine.
 	state loopState
@@ -122,8 +127,9 @@ type Engine struct {
 	reloading sync.Mutex // held through one reload; guards the loop's keys against prepare
 
 	view    atomic.Pointer[membership.View]
-	waiting atomic.Int64 // commands accepted and not decided
-	stuck   atomic.Int64 // object.Time since which decisions wait and none came back; 0 = none waits
+	places  chan struct{} // one token per command that waits for its decision
+	ended   chan struct{} // closed when the loop has ended
+	stuck   atomic.Int64  // object.Time since which decisions wait and none came back; 0 = none waits
 	running atomic.Bool
 	recent  latencies
 }
@@ -135,8 +141,9 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: o, log: o.Logger, proj: o.Projection,
-		tail: make(chan *tailBatch),
+		tail: make(chan *tailBatch), places: make(chan struct{}, o.QueuedCommands), ended: make(chan struct{}),
 	}
+	e.look, e.trigger = e.proj.Look, e.proj.Trigger
 	e.inbox.wake = make(chan struct{}, 1)
 	e.view.Store(&membership.View{})
 	e.metrics = newMetrics(o.Registerer, e)
@@ -181,54 +188,6 @@ func (e *Engine) Trouble() []string {
 func (e *Engine) newID() string {
 	n := atomic.AddUint64(&e.nextID, 1)
 	return e.opt.Instance + "-" + strconv.FormatUint(n, 36)
-}
-
-// CheckNow runs the check of an object at once, whatever its switches say, and
-// returns the command's id. The regular schedule goes on from its result.
-func (e *Engine) CheckNow(ctx context.Context, id object.ID) (string, error) {
-	o := e.proj.Set().Get(id)
-	switch {
-	case o == nil:
-		return "", fmt.Errorf("%s: %w", id, ErrNotFound)
-	case o.Rule.Check.Kind == object.CheckNone || o.Rule.Check.Kind == object.CheckPassive:
-		return "", fmt.Errorf("%s has no check that could be run, its kind is %q: %w; submit a result instead",
-			id, o.Rule.Check.Kind, ErrRefused)
-	}
-	return e.send(ctx, &order{object: id, forced: true})
-}
-
-// Submit hands in a passive result for an object and returns the command's id
-// once the result is on the log.
-func (e *Engine) Submit(ctx context.Context, id object.ID, r fold.Result) (string, error) {
-	if e.proj.Set().Get(id) == nil {
-		return "", fmt.Errorf("%s: %w", id, ErrNotFound)
-	}
-	r.Passive = true
-	return e.send(ctx, &order{object: id, command: r})
-}
-
-// send queues an order for the loop and waits for its outcome.
-func (e *Engine) send(ctx context.Context, o *order) (string, error) {
-	if !e.running.Load() {
-		return "", ErrStopping
-	}
-	if e.waiting.Add(1) > int64(e.opt.QueuedCommands) {
-		e.waiting.Add(-1)
-		return "", ErrBusy
-	}
-	o.id = e.newID()
-	o.done = make(chan error, 1)
-	e.inbox.order(o)
-	limit := time.NewTimer(e.opt.Confirm)
-	defer limit.Stop()
-	select {
-	case err := <-o.done:
-		return o.id, err
-	case <-limit.C:
-		return o.id, fmt.Errorf("command %s after %s: %w", o.id, e.opt.Confirm, ErrUnconfirmed)
-	case <-ctx.Done():
-		return o.id, fmt.Errorf("wait for command %s: %w", o.id, ctx.Err())
-	}
 }
 
 // Reload switches to the objects of another config generation, which differ from

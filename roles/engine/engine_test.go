@@ -17,8 +17,10 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/roles/engine"
 )
 
@@ -123,6 +125,48 @@ func (g *rig) end() error {
 	return <-g.done
 }
 
+// do carries out commands for one object each and returns the report.
+func (g *rig) do(actions ...operate.Action) operate.Report {
+	g.t.Helper()
+	report, err := g.e.Do(g.t.Context(), actions)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return report
+}
+
+// one carries out one command and returns its error.
+func (g *rig) one(id object.ID, c fold.Command) error {
+	report, err := g.e.Do(g.t.Context(), []operate.Action{{Object: id, Command: c}})
+	if err != nil {
+		return err
+	}
+	return report.Results[0].Err
+}
+
+// must carries out commands about one object or, for "", the program, and fails
+// the test if one is refused.
+func (g *rig) must(id object.ID, commands ...any) {
+	g.t.Helper()
+	var actions []operate.Action
+	for _, c := range commands {
+		a := operate.Action{Object: id}
+		if p, ok := c.(program.Command); ok {
+			a.Program = p
+		} else {
+			a.Command = c.(fold.Command)
+		}
+		actions = append(actions, a)
+	}
+	for i, r := range g.do(actions...).Results {
+		if r.Err != nil {
+			g.t.Fatalf("%T for %q: %v", commands[i], id, r.Err)
+		}
+	}
+}
+
+var now = fold.Reschedule{Forced: true}
+
 func (g *rig) status(id object.ID) event.Status { return g.p.State(id).Status }
 
 func TestEveryServiceRunsOnceAMinuteAtItsOwnPlace(t *testing.T) {
@@ -202,22 +246,22 @@ func TestAProblemIsRetriedUntilItIsHardAndRecovers(t *testing.T) {
 func TestACommandRunsTheCheckAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, site(1, 1), newJournal(), &runner{})
-		if id, err := g.e.CheckNow(t.Context(), "h0!s0"); err != nil || id == "" {
-			t.Fatalf("CheckNow: %q, %v", id, err)
+		if report := g.do(operate.Action{Object: "h0!s0", Command: now}); report.ID == "" || report.Failed() > 0 {
+			t.Fatalf("check now: %+v", report)
 		}
 		synctest.Wait()
 		if n := len(g.run.times("h0!s0")); n != 1 {
 			t.Errorf("the check ran %d times at once, want 1", n)
 		}
-		if _, err := g.e.CheckNow(t.Context(), "h0!nope"); !errors.Is(err, engine.ErrNotFound) {
-			t.Errorf("CheckNow of an unknown object: %v, want ErrNotFound", err)
+		if err := g.one("h0!nope", now); !errors.Is(err, engine.ErrNotFound) {
+			t.Errorf("a check of an unknown object: %v, want ErrNotFound", err)
 		}
-		if _, err := g.e.CheckNow(t.Context(), "h0"); !errors.Is(err, engine.ErrRefused) {
-			t.Errorf("CheckNow of a host without a check: %v, want ErrRefused", err)
+		if err := g.one("h0", now); !errors.Is(err, engine.ErrRefused) {
+			t.Errorf("a check of a host without one: %v, want ErrRefused", err)
 		}
 		g.end()
-		if _, err := g.e.CheckNow(t.Context(), "h0!s0"); !errors.Is(err, engine.ErrStopping) {
-			t.Errorf("CheckNow after the stop: %v, want ErrStopping", err)
+		if err := g.one("h0!s0", now); !errors.Is(err, engine.ErrStopping) {
+			t.Errorf("a check after the stop: %v, want ErrStopping", err)
 		}
 	})
 }
@@ -228,8 +272,8 @@ func TestSubmittedResultsAreFoldedInOrderAndNoneIsLost(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
-				_, err := g.e.Submit(t.Context(), "h0!s0", fold.Result{State: object.State(i % 4), Output: fmt.Sprint("r", i), Start: object.At(time.Now())})
-				if err != nil {
+				r := fold.Result{State: object.State(i % 4), Output: fmt.Sprint("r", i), Start: object.At(time.Now())}
+				if err := g.one("h0!s0", r); err != nil {
 					t.Errorf("submit %d: %v", i, err)
 				}
 			})
@@ -328,9 +372,7 @@ func TestAStopWaitsForRunningChecksAndKeepsTheirResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal()
 		g := start(t, site(1, 1), j, &runner{takes: 3 * time.Second})
-		if _, err := g.e.CheckNow(t.Context(), "h0!s0"); err != nil {
-			t.Fatal(err)
-		}
+		g.must("h0!s0", now)
 		synctest.Wait()
 		if err := g.end(); err != nil {
 			t.Fatal(err)

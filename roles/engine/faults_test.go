@@ -233,7 +233,7 @@ func TestALogThatAnswersNothingIsToldAndNobodyHangs(t *testing.T) {
 		}
 		g := start(t, site(1, 1), j, &runner{})
 		silent.Store(true)
-		_, err := g.e.Submit(t.Context(), "h0!s0", fold.Result{State: object.Critical, Output: "late", Start: object.At(time.Now())})
+		err := g.one("h0!s0", fold.Result{State: object.Critical, Output: "late", Start: object.At(time.Now())})
 		if !errors.Is(err, engine.ErrUnconfirmed) {
 			t.Errorf("a submission without an answer: %v, want ErrUnconfirmed", err)
 		}

@@ -6,15 +6,17 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 )
 
-// order is a command for the loop.
+// order is a command for the loop: about an object, or about the whole program.
 type order struct {
-	id      string
+	id      string // becomes the id of its decision
 	object  object.ID
-	forced  bool         // run the check now
-	command fold.Command // else decide this
-	done    chan error   // buffered; receives exactly one value
+	command fold.Command
+	program program.Command
+	batch   *batch // who waits for it; nil = nobody
+	index   int    // of the action in the batch
 }
 
 // finished is the result of an execution.

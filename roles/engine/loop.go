@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/rule/schedule"
 )
 
@@ -17,6 +19,8 @@ import (
 type entry struct {
 	obj     *object.Object // nil = free
 	due     object.Time    // of the execution that runs or waits
+	skipped object.Time    // when a due check was last not run, because something forbade it
+	ticked  object.Time    // due time of the last Tick
 	running bool           // handed to the runner, or waiting for a place
 }
 
@@ -29,15 +33,26 @@ type loopState struct {
 	pending map[int32]*pending
 	places  int     // checks handed to the runner
 	line    []int32 // keys that are due and wait for a place, oldest first
-	live    bool    // replayed and registered
-	stopped bool    // no new checks
+	moreDue bool    // the queue was not emptied of what is due
+
+	settings object.Settings          // as configured, and as operators set against that
+	periods  map[string]object.Period // of the running generation
+	numbers  projection.Numbers       // the highest given by decisions of this engine
+	orders   []*order                 // taken from the inbox and not looked at
+	programs programs
+	chores   []chore
+	ruleDue  map[string]object.Time // when a downtime rule is looked at next
+	ruleNext object.Time            // the least of ruleDue; 0 = not known
+
+	live    bool // replayed and registered
+	stopped bool // no new checks
 	skew    skew
 	mail    mail
 }
 
 func (e *Engine) run(ctx context.Context, ready func()) error {
 	e.started = object.At(time.Now())
-	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}}
+	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}}
 	e.index(e.proj.Set())
 	if err := e.restore(ctx); err != nil {
 		return err
@@ -54,6 +69,7 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	err := e.loop(ctx, work, follower, ready)
 	e.running.Store(false)
 	e.refuseAll()
+	close(e.ended)
 	return err
 }
 
@@ -102,6 +118,9 @@ func (e *Engine) loop(ctx, work context.Context, follower chan error, ready func
 		if err := e.readMail(work, ready); err != nil {
 			return err
 		}
+		now := object.At(time.Now())
+		e.dueRules(now)
+		e.doChores(now)
 		e.startDue(work)
 		e.arm(timer)
 	}
@@ -109,7 +128,7 @@ func (e *Engine) loop(ctx, work context.Context, follower chan error, ready func
 
 // idle tells whether nothing runs and nothing waits to be read back.
 func (e *Engine) idle() bool {
-	return e.state.places == 0 && len(e.state.pending) == 0
+	return e.state.places == 0 && len(e.state.pending) == 0 && e.state.programs.now == nil
 }
 
 // foldBatch applies a batch of the log and settles what was waiting for it.
@@ -117,12 +136,19 @@ func (e *Engine) foldBatch(b *tailBatch) {
 	defer close(b.done)
 	for i := range b.events {
 		ev := &b.events[i]
+		before := e.proj.State(ev.Object)
 		outcome := e.proj.Apply(ev)
-		if ev.Object == "" || !e.state.live {
+		if !e.state.live {
 			continue
+		}
+		if ev.Program != nil && ev.Object == "" {
+			e.onProgramEvent(ev, outcome)
 		}
 		if key, ok := e.state.keys[ev.Object]; ok {
 			e.settle(key, ev, outcome)
+			if outcome == fold.Accepted {
+				e.react(key, before, ev)
+			}
 		}
 	}
 }
@@ -150,9 +176,12 @@ func (e *Engine) readMail(work context.Context, ready func()) error {
 	for _, key := range m.retries {
 		e.redecide(key)
 	}
-	for _, o := range m.orders {
+	e.state.orders = append(e.state.orders, m.orders...)
+	n := min(len(e.state.orders), ordersPerTurn)
+	for _, o := range e.state.orders[:n] {
 		e.onOrder(o)
 	}
+	e.state.orders = e.state.orders[n:]
 	for _, r := range m.reloads {
 		e.onReload(r)
 	}
@@ -165,6 +194,12 @@ func (e *Engine) arm(timer *time.Timer) {
 	wait := time.Second
 	if due, ok := e.state.queue.Next(); ok && e.state.live && !e.state.stopped {
 		wait = min(wait, time.Until(due.Std()))
+	}
+	if next := e.state.ruleNext; next != 0 {
+		wait = min(wait, time.Until(next.Std()))
+	}
+	if e.busy() {
+		wait = 0
 	}
 	timer.Reset(max(wait, 0))
 }
@@ -182,8 +217,9 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.announce(event.ConfigLoaded, "config", map[string]string{
 		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
 	})
-	now := object.At(time.Now())
-	e.planAll(now)
+	e.refresh()
+	e.planAll(object.At(time.Now()))
+	e.reconcileAll()
 	e.running.Store(true)
 	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,
 		"log", e.proj.Position().Log, "results", e.proj.Position().Results)
@@ -204,11 +240,15 @@ func (e *Engine) finish(ctx context.Context) error {
 func (e *Engine) refuseAll() {
 	var m mail
 	e.inbox.take(&m)
-	for _, o := range m.orders {
+	for _, o := range append(e.state.orders, m.orders...) {
 		e.answer(o, ErrStopping)
 	}
 	for _, r := range m.reloads {
 		r.done <- ErrStopping
+	}
+	e.answer(e.state.programs.now, ErrStopping)
+	for _, o := range e.state.programs.line {
+		e.answer(o, ErrStopping)
 	}
 	for _, p := range e.state.pending {
 		for _, q := range p.line {
@@ -216,12 +256,4 @@ func (e *Engine) refuseAll() {
 		}
 		e.answer(p.now.order, ErrStopping)
 	}
-}
-
-func (e *Engine) answer(o *order, err error) {
-	if o == nil {
-		return
-	}
-	e.waiting.Add(-1)
-	o.done <- err
 }

@@ -26,7 +26,12 @@ type metrics struct {
 	snapshotErrors   prometheus.Counter
 	snapshotTime     prometheus.Gauge
 	reloadPause      prometheus.Gauge
+	commands         *prometheus.CounterVec
+	blocked          *prometheus.CounterVec
+	ticks            prometheus.Counter
+	tickLateness     prometheus.Histogram
 
+	program                      atomic.Uint32 // object.Program: what is on
 	runningChecks, waitingChecks atomic.Int64
 }
 
@@ -63,6 +68,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 			Name: "jaque_engine_reload_pause_seconds", Help: "How long the last reload kept the check loop from starting checks.",
 		}),
 	}
+	m.operatorMetrics()
 	for _, k := range []object.CheckKind{
 		object.CheckPlugin, object.CheckHTTP, object.CheckTCP, object.CheckICMP, object.CheckDNS,
 		object.CheckTLS, object.CheckDummy, object.CheckAggregate,
@@ -72,8 +78,10 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	m.forwarded.WithLabelValues("sent")
 	m.forwarded.WithLabelValues("error")
 	reg.MustRegister(m.checks, m.lateness, m.conflicts, m.appendErrors, m.epochBehind, m.notOwned, m.forwarded,
-		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime, m.reloadPause)
+		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime, m.reloadPause,
+		m.commands, m.blocked, m.ticks, m.tickLateness)
 	m.registerViews(reg, e)
+	m.registerProgram(reg, e)
 	return m
 }
 
@@ -92,11 +100,67 @@ func (m *metrics) registerViews(reg prometheus.Registerer, e *Engine) {
 	count("jaque_engine_unknown_events_total", "Events left alone because this build does not know their kind or shape.", fold.Unknown)
 	gauge("jaque_engine_running_checks", "Checks being executed.", func() float64 { return float64(m.runningChecks.Load()) })
 	gauge("jaque_engine_waiting_checks", "Checks that are due and wait for a place.", func() float64 { return float64(m.waitingChecks.Load()) })
-	gauge("jaque_engine_waiting_commands", "Commands accepted and not yet decided.", func() float64 { return float64(e.waiting.Load()) })
+	gauge("jaque_engine_waiting_commands", "Commands accepted and not yet decided.", func() float64 { return float64(len(e.places)) })
 	gauge("jaque_engine_epoch", "Epoch of the membership view.", func() float64 { return float64(e.View().Epoch) })
 	gauge("jaque_engine_objects", "Objects of the running config generation.", func() float64 { return float64(len(e.proj.Set().Objects)) })
 	gauge("jaque_log_newest_event_timestamp_seconds", "Time of the newest folded event.",
 		func() float64 { return float64(e.proj.Newest()) / 1000 })
+}
+
+// operatorMetrics makes what tells about commands and about what they left behind.
+func (m *metrics) operatorMetrics() {
+	m.commands = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "jaque_engine_commands_total", Help: "Commands of operators that were decided, by outcome.",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"done", "refused", "not_found", "busy", "failed"} {
+		m.commands.WithLabelValues(outcome)
+	}
+	m.blocked = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "jaque_engine_checks_not_run_total", Help: "Due checks that did not run, by what forbade them.",
+	}, []string{"reason"})
+	for _, why := range []fold.Block{fold.BlockSwitch, fold.BlockPeriod, fold.BlockDependency} {
+		m.blocked.WithLabelValues(string(why))
+	}
+	m.ticks = counter("jaque_engine_ticks_total", "Times at which a downtime started or ended, or something expired.")
+	m.tickLateness = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "jaque_engine_tick_lateness_seconds", Help: "Time from when a downtime or an expiry was due to its decision.",
+		Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 30},
+	})
+}
+
+// programSwitches are the program-wide switches by the value of their label;
+// constant.
+var programSwitches = []struct {
+	name string
+	bit  object.Program
+}{
+	{"host_checks", object.ProgramHostChecks}, {"service_checks", object.ProgramServiceChecks},
+	{"passive_host_checks", object.ProgramPassiveHosts}, {"passive_service_checks", object.ProgramPassiveServices},
+	{"notifications", object.ProgramNotifications}, {"event_handlers", object.ProgramEventHandlers},
+	{"flap_detection", object.ProgramFlapDetection}, {"perfdata", object.ProgramPerfdata},
+	{"host_freshness", object.ProgramHostFreshness}, {"service_freshness", object.ProgramServiceFreshness},
+	{"obsess_hosts", object.ProgramObsessHosts}, {"obsess_services", object.ProgramObsessServices},
+}
+
+// registerProgram registers what operators have set and put.
+func (m *metrics) registerProgram(reg prometheus.Registerer, e *Engine) {
+	for _, sw := range programSwitches {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "jaque_program_switch", Help: "1 if something is switched on for the whole program, else 0.",
+			ConstLabels: prometheus.Labels{"switch": sw.name},
+		}, func() float64 {
+			if object.Program(m.program.Load()).Has(sw.bit) {
+				return 1
+			}
+			return 0
+		}))
+	}
+	gauge := func(name, help string, f func() float64) {
+		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f))
+	}
+	gauge("jaque_objects_in_downtime", "Objects in a downtime of their own.", func() float64 { return float64(e.proj.Counts().InDowntime) })
+	gauge("jaque_objects_acknowledged", "Objects with an acknowledged problem.", func() float64 { return float64(e.proj.Counts().Acknowledged) })
+	gauge("jaque_downtime_rules", "Downtimes for many objects or many times.", func() float64 { return float64(len(e.proj.Program().Rules)) })
 }
 
 // latencies keeps the lateness of the last checks for the status page.

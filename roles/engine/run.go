@@ -21,9 +21,11 @@ func (e *Engine) startDue(ctx context.Context) {
 		e.log.Warn("the wall clock jumped, every object is scheduled anew", "jump", jump)
 		e.planAll(now)
 	}
-	for {
+	s.moreDue = true
+	for range duePerTurn {
 		key, due, ok := s.queue.Pop(now)
 		if !ok {
+			s.moreDue = false
 			break
 		}
 		e.onDue(key, due, now)
@@ -36,31 +38,80 @@ func (e *Engine) startDue(ctx context.Context) {
 	e.metrics.waitingChecks.Store(int64(len(s.line)))
 }
 
-// onDue asks the core what a due object needs: a check, an expiry, or only to
-// be asked again later.
+// onDue asks the core what a due object needs: that time passes, a check, an
+// expiry, or only to be asked again later. An object that waits for the log is
+// planned when that has answered.
 func (e *Engine) onDue(key int32, due, now object.Time) {
 	ent := &e.state.entries[key]
-	if ent.obj == nil || ent.running {
+	if ent.obj == nil || e.state.pending[key] != nil {
 		return
 	}
-	env := e.env(ent.obj, "")
-	work, next := fold.Due(&env, e.proj.State(ent.obj.ID), now)
+	env, st := e.env(key), e.proj.State(ent.obj.ID)
+	work, next := fold.Due(&env, st, now)
 	switch {
+	case work == fold.PassTime:
+		e.passTime(key, next, now)
+	case ent.running:
+		e.plan(key, now)
 	case work == fold.RunCheck:
+		e.runCheck(key, due, now)
+	case work == fold.ForceCheck:
 		e.enqueue(key, due)
-	case work == fold.ExpireCheck && e.state.pending[key] == nil:
-		e.decide(key, job{command: e.expired(ent.obj, now)})
+	case work == fold.ExpireCheck:
+		e.decide(key, job{command: e.expired(&env, st, now)})
 	case next > now:
 		e.state.queue.Set(key, next)
 	}
 }
 
+// tickAgain is when time is let pass again for an object where that had no effect
+// although it was due, or while very many wait for the log.
+const tickAgain object.Time = 100
+
+// passTime lets time pass for an object: downtimes start and end, what expires
+// does so. due is since when.
+func (e *Engine) passTime(key int32, due, now object.Time) {
+	ent := &e.state.entries[key]
+	if due == ent.ticked || len(e.state.pending) >= maxUnderWay {
+		ent.ticked = 0
+		e.state.queue.Set(key, now+tickAgain)
+		return
+	}
+	ent.ticked = due
+	e.metrics.ticks.Inc()
+	if due >= e.started {
+		e.metrics.tickLateness.Observe(now.Sub(due).Seconds())
+	}
+	e.decide(key, job{command: fold.Tick{}})
+}
+
+// runCheck puts a due check in line unless something forbids it now; then the
+// next one is planned from here.
+func (e *Engine) runCheck(key int32, due, now object.Time) {
+	ent := &e.state.entries[key]
+	env := e.env(key)
+	why, _ := fold.Blocked(&env, e.proj.State(ent.obj.ID), now)
+	if why == "" {
+		e.enqueue(key, due)
+		return
+	}
+	e.metrics.blocked.WithLabelValues(string(why)).Inc()
+	ent.skipped = now
+	e.plan(key, now)
+	if at, ok := e.state.queue.Due(key); ok && at <= now {
+		e.state.queue.Set(key, now.Add(skipPause))
+	}
+}
+
+// skipPause is when a check that was not run is looked at again at the soonest.
+const skipPause = time.Second
+
 // enqueue puts an object in line for the runner.
 func (e *Engine) enqueue(key int32, due object.Time) {
 	ent := &e.state.entries[key]
 	ent.running, ent.due = true, due
-	e.state.queue.Remove(key)
 	e.state.line = append(e.state.line, key)
+	e.plan(key, object.At(time.Now()))
 }
 
 // launch hands an object to the runner. The runner's context ends with the
@@ -103,12 +154,12 @@ func (e *Engine) observe(o *object.Object, r *fold.Result) {
 }
 
 // expired makes the result of an object that nothing was heard of for too long.
-func (e *Engine) expired(o *object.Object, now object.Time) fold.Result {
+func (e *Engine) expired(env *fold.Env, st *fold.State, now object.Time) fold.Result {
 	r := fold.Result{State: object.Unknown, Expired: true, Start: now}
-	if o.Kind() == object.Host {
+	if env.Object.Kind() == object.Host {
 		r.State = object.Down
 	}
-	r.Output = fmt.Sprintf("no result arrived within %s", o.Rule.Freshness)
+	r.Output = fmt.Sprintf("no result arrived within %s", fold.Threshold(env, st))
 	return r
 }
 
@@ -119,8 +170,8 @@ func (e *Engine) planAll(now object.Time) {
 	}
 }
 
-// planSpread schedules an object as plan does, but what is overdue gets the
-// first place on its own grid that is still ahead: after a pause, or a reload
+// planSpread schedules an object as plan does, but a check that is overdue gets
+// the first place on its own grid that is still ahead: after a pause, or a reload
 // that adds many, everything would be due at once.
 func (e *Engine) planSpread(key int32, now object.Time) {
 	e.plan(key, now)
@@ -129,44 +180,43 @@ func (e *Engine) planSpread(key int32, now object.Time) {
 		return
 	}
 	o := e.state.entries[key].obj
+	env, st := e.env(key), e.proj.State(o.ID)
+	if x := st.Status.Extra; x != nil && x.CheckAt != 0 && x.CheckAt <= now {
+		return // somebody asked for it
+	}
 	interval := o.Rule.Interval
-	if e.proj.State(o.ID).Status.Type == object.Soft || interval <= 0 {
+	if st.Status.Type == object.Soft || interval <= 0 {
 		interval = o.Rule.Retry
 	}
-	e.state.queue.Set(key, fold.NextSlot(o.ID, interval, now))
+	slot := fold.NextSlot(o.ID, interval, now)
+	if tick := fold.NextTick(&env, st); tick != 0 && tick < slot {
+		slot = tick
+	}
+	e.state.queue.Set(key, slot)
 }
 
-// plan sets when an object is asked for next.
+// plan sets when an object is asked for next. While its check runs or waits for a
+// place, only time has something to do for it.
 func (e *Engine) plan(key int32, now object.Time) {
 	ent := &e.state.entries[key]
-	if ent.obj == nil || ent.running || e.state.pending[key] != nil {
+	if ent.obj == nil || e.state.pending[key] != nil {
 		return
 	}
-	env := e.env(ent.obj, "")
-	if _, at := fold.Due(&env, e.proj.State(ent.obj.ID), now); at != 0 {
-		e.state.queue.Set(key, at)
+	env, st := e.env(key), e.proj.State(ent.obj.ID)
+	var at object.Time
+	if ent.running {
+		at = fold.NextTick(&env, st)
+	} else {
+		_, at = fold.Due(&env, st, now)
+	}
+	if at == 0 {
+		e.state.queue.Remove(key)
 		return
 	}
-	e.state.queue.Remove(key)
-}
-
-// onOrder handles a command of a person.
-func (e *Engine) onOrder(o *order) {
-	key, ok := e.state.keys[o.object]
-	switch {
-	case !ok:
-		e.answer(o, fmt.Errorf("%s: %w", o.object, ErrNotFound))
-	case e.state.stopped:
-		e.answer(o, ErrStopping)
-	case !o.forced:
-		e.decide(key, job{command: o.command, order: o})
-	case e.state.entries[key].running:
-		// The running check answers the wish; it started a moment ago.
-		e.answer(o, nil)
-	default:
-		e.enqueue(key, object.At(time.Now()))
-		e.answer(o, nil)
+	if at == ent.ticked && at <= now { // it had no effect a moment ago
+		at = now + tickAgain
 	}
+	e.state.queue.Set(key, at)
 }
 
 // skew notices when wall clock and monotonic clock part.

@@ -94,6 +94,8 @@ func (e *Engine) onReload(r *reload) {
 	for _, id := range r.change.Changed {
 		e.planSpread(e.state.keys[id], object.At(began))
 	}
+	e.refresh()
+	e.reconcileAll()
 	took := time.Since(began)
 	e.metrics.reloadPause.Set(took.Seconds())
 	e.announce(event.ConfigLoaded, "config", changeFacts(r), changeKinds(r.change)...)

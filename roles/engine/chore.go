@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// chore is work over many objects that is done piece by piece between the loop's
+// turns, so that checks start in time meanwhile. Nothing of it is kept: a start
+// finds out from the folded state what is left to do.
+type chore interface {
+	// name tells chores apart; a second one with a name is not begun.
+	name() string
+	// step does one piece and tells whether that was the last.
+	step(e *Engine, now object.Time) (done bool)
+}
+
+// The size of a piece, of a turn, and of what may be under way meanwhile.
+const (
+	pieceDecisions = 64   // decisions of one piece
+	pieceLooks     = 1024 // objects that one piece looks at
+	choresPerTurn  = 4
+	ordersPerTurn  = 256
+	duePerTurn     = 512
+	maxUnderWay    = 4096 // decisions that wait for the log, above which chores wait
+)
+
+// addChore puts a chore in line. One of the same name that has begun already may
+// have passed what the new one is about, so it starts again.
+func (e *Engine) addChore(c chore) {
+	for i, other := range e.state.chores {
+		if other.name() == c.name() && c.name() != "" {
+			e.state.chores[i] = c
+			return
+		}
+	}
+	e.state.chores = append(e.state.chores, c)
+}
+
+// doChores does a piece of the first few chores, in turns.
+func (e *Engine) doChores(now object.Time) {
+	s := &e.state
+	if !s.live || s.stopped {
+		return
+	}
+	for range min(choresPerTurn, len(s.chores)) {
+		if len(s.pending) >= maxUnderWay {
+			return
+		}
+		c := s.chores[0]
+		s.chores = s.chores[1:]
+		if !c.step(e, now) {
+			s.chores = append(s.chores, c)
+		}
+	}
+}
+
+// busy tells whether the loop has work that waits for nothing but its next turn.
+func (e *Engine) busy() bool {
+	s := &e.state
+	if len(s.orders) > 0 || s.moreDue {
+		return true
+	}
+	return s.live && !s.stopped && len(s.chores) > 0 && len(s.pending) < maxUnderWay
+}
+
+// replan asks again what is due for some objects.
+type replan struct{ ids []object.ID }
+
+func (*replan) name() string { return "" }
+
+func (r *replan) step(e *Engine, now object.Time) bool {
+	n := min(len(r.ids), pieceLooks)
+	for _, id := range r.ids[:n] {
+		if key, ok := e.state.keys[id]; ok {
+			e.plan(key, now)
+		}
+	}
+	r.ids = r.ids[n:]
+	return len(r.ids) == 0
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
+)
+
+// MaxActions is how many actions one Do takes.
+const MaxActions = 100_000
+
+// Do carries out actions and returns what became of each once the log has
+// confirmed it: nil if it is on the log or there was nothing to change, else an
+// error that wraps one of this package's, or the context's.
+//
+// Actions of one object are done in their order. An action about the whole
+// program begins when those before it are done, and those behind it see its
+// effect. A context that ends stops the waiting, not what is under way. The
+// error is that of the whole, when nothing was begun.
+func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
+	switch {
+	case !e.running.Load():
+		return operate.Report{}, ErrStopping
+	case ctx.Err() != nil:
+		return operate.Report{}, ctx.Err()
+	case len(actions) > MaxActions:
+		return operate.Report{}, fmt.Errorf("%d actions at once, %d is the most: %w", len(actions), MaxActions, ErrRefused)
+	}
+	b := newBatch(e.newID(), e.opt.Confirm, actions)
+	for i := range actions {
+		if err := e.step(ctx, b, i, &actions[i]); err != nil {
+			b.settleAll(i, fmt.Errorf("%w: %w", ErrNotBegun, err))
+			break
+		}
+	}
+	if err := b.wait(ctx, e.ended, b.idle); err != nil {
+		b.settleAll(0, err)
+	}
+	return b.report(), nil
+}
+
+// step sends one action. An error says why neither it nor those behind it can be
+// begun.
+func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) error {
+	if (a.Command == nil) == (a.Program == nil) {
+		b.settle(i, fmt.Errorf("an action needs a command for an object or one for the program: %w", ErrRefused))
+		return nil
+	}
+	ready := b.roomFor(a.Object)
+	if a.Program != nil {
+		ready = b.idle
+	}
+	if err := b.wait(ctx, e.ended, ready); err != nil {
+		return err
+	}
+	if err := e.takePlace(ctx); err != nil {
+		return err
+	}
+	id := b.id
+	if len(b.results) > 1 {
+		id += "." + strconv.FormatInt(int64(i), 36)
+	}
+	b.send(i)
+	e.inbox.order(&order{id: id, object: a.Object, command: a.Command, program: a.Program, batch: b, index: i})
+	if a.Program == nil {
+		return nil
+	}
+	if err := b.wait(ctx, e.ended, b.idle); err != nil {
+		return err
+	}
+	if errors.Is(b.failed(i), ErrUnconfirmed) {
+		return errUnseen
+	}
+	return nil
+}
+
+// errUnseen ends a batch behind an action about the program that the log does not
+// confirm: what follows is meant to see its effect.
+var errUnseen = errors.New("the log has not confirmed the command before it")
+
+// takePlace takes one of the places for waiting commands; answer gives it back.
+func (e *Engine) takePlace(ctx context.Context) error {
+	select {
+	case e.places <- struct{}{}:
+		return nil
+	default:
+	}
+	limit := time.NewTimer(e.opt.Confirm)
+	defer limit.Stop()
+	select {
+	case e.places <- struct{}{}:
+		return nil
+	case <-limit.C:
+		return ErrBusy
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.ended:
+		return ErrStopping
+	}
+}
+
+// answer tells whoever asked what became of an order; each is answered once.
+func (e *Engine) answer(o *order, err error) {
+	if o == nil || o.batch == nil {
+		return
+	}
+	<-e.places
+	e.metrics.commands.WithLabelValues(outcomeOf(err)).Inc()
+	o.batch.settle(o.index, err)
+}
+
+// outcomeOf names the outcome of a command as a metric label.
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return "done"
+	case errors.Is(err, ErrNotFound):
+		return "not_found"
+	case errors.Is(err, ErrRefused):
+		return "refused"
+	case errors.Is(err, ErrBusy):
+		return "busy"
+	}
+	return "failed"
+}
+
+// onOrder handles a command of a person.
+func (e *Engine) onOrder(o *order) {
+	key, ok := e.state.keys[o.object]
+	switch {
+	case e.state.stopped:
+		e.answer(o, ErrStopping)
+	case o.program != nil:
+		e.onProgramOrder(o)
+	case !ok:
+		e.answer(o, fmt.Errorf("%s: %w", o.object, ErrNotFound))
+	default:
+		e.onObjectOrder(key, o)
+	}
+}
+
+func (e *Engine) onObjectOrder(key int32, o *order) {
+	now := object.At(time.Now())
+	switch c := o.command.(type) {
+	case fold.Reschedule:
+		if c.Forced && c.At <= now {
+			e.checkNow(key, o, now)
+			return
+		}
+	case fold.Result:
+		// Whoever submits a result cannot make it one that jaque got itself.
+		c.Passive, c.Expired = true, false
+		if c.Start == 0 {
+			c.Start = now
+		}
+		o.command = c
+	}
+	e.decide(key, job{command: o.command, order: o})
+}
+
+// checkNow runs the check of an object at once, whatever its switches say. The
+// regular schedule goes on from its result.
+func (e *Engine) checkNow(key int32, o *order, now object.Time) {
+	ent := &e.state.entries[key]
+	switch kind := ent.obj.Rule.Check.Kind; {
+	case kind == object.CheckNone || kind == object.CheckPassive:
+		e.answer(o, fmt.Errorf("%s has no check that could be run, its kind is %q: %w; submit a result instead", o.object, kind, ErrRefused))
+		return
+	case !ent.running: // one that runs started a moment ago and answers the wish
+		e.enqueue(key, now)
+	}
+	e.answer(o, nil)
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// react does what an accepted event about an object asks for at others. before is
+// the object's state in front of it.
+func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
+	if ev.Stream == event.Log && ev.Status != nil {
+		e.reactDowntimes(key, before.Status.Extra, ev.Status.Extra)
+	}
+}
+
+// reactDowntimes looks at what became of an object's downtimes: those that others
+// wait for, and those whose rule has gone in the meantime.
+func (e *Engine) reactDowntimes(key int32, old, next *event.Extra) {
+	was, is := downtimes(old), downtimes(next)
+	for i := range was {
+		if d := findDowntime(is, was[i].ID); d == nil || d.Started != was[i].Started {
+			e.fire(was[i].ID)
+		}
+	}
+	rules := e.proj.Program().Rules
+	for i := range is {
+		if findDowntime(was, is[i].ID) != nil {
+			continue
+		}
+		if is[i].Started != 0 {
+			e.fire(is[i].ID)
+		}
+		if _, ok := rules[is[i].Rule]; is[i].Rule != "" && !ok {
+			e.decide(key, job{command: fold.CancelDowntimes{Rule: is[i].Rule}})
+		}
+	}
+}
+
+// fire plans the objects that wait for a downtime: it started, ended or was
+// cancelled.
+func (e *Engine) fire(downtime string) {
+	ids := e.proj.TriggeredBy(downtime)
+	switch {
+	case len(ids) == 0:
+	case len(ids) > pieceDecisions:
+		e.addChore(&replan{ids})
+	default:
+		(&replan{ids}).step(e, object.At(time.Now()))
+	}
+}
+
+func downtimes(x *event.Extra) []event.Downtime {
+	if x == nil {
+		return nil
+	}
+	return x.Downtimes
+}
+
+func findDowntime(all []event.Downtime, id string) *event.Downtime {
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i]
+		}
+	}
+	return nil
+}
