@@ -11,11 +11,8 @@ import (
 // scheduleDowntime adds a downtime, which starts in the same decision if its time
 // has come already.
 func (d *decider) scheduleDowntime(w event.Downtime) (Decision, error) {
-	if w.ID != "" && d.next.Extra != nil {
-		known := func(o event.Downtime) bool { return o.ID == w.ID }
-		if slices.ContainsFunc(d.next.Extra.Downtimes, known) {
-			return Decision{}, nil
-		}
+	if x := d.next.Extra; w.ID != "" && x != nil && has(x.Downtimes, w.ID) {
+		return Decision{}, nil
 	}
 	if err := d.sensible(&w); err != nil {
 		return Decision{}, err
@@ -68,7 +65,7 @@ func (d *decider) knows(id string) bool {
 		own = *d.next.Extra
 	}
 	if d.env.Trigger == nil {
-		return slices.ContainsFunc(own.Downtimes, func(w event.Downtime) bool { return w.ID == id })
+		return has(own.Downtimes, id)
 	}
 	return triggerOf(d.env, own.Downtimes, id).Known
 }

@@ -39,11 +39,11 @@ func (d *decider) result(r *Result) (Decision, error) {
 	var out Decision
 	d.measure(&out, event.CheckResult, m)
 	if d.changed() || d.freshProblem() {
+		if r.Expired {
+			d.note("expired", "true")
+		}
 		d.log(&out, event.CheckResult, m)
 		d.transition(&out.Log)
-		if r.Expired {
-			out.Log.Facts = map[string]string{"expired": "true"}
-		}
 	}
 	return out, nil
 }

@@ -144,9 +144,9 @@ func (p *passage) fate(w *event.Downtime) *[]event.Downtime {
 	now := p.d.now
 	waits, until := w.Started == 0, w.Until()
 	if w.Trigger != "" {
-		t := triggerOf(p.d.env, p.all, w.Trigger)
+		t := p.trigger(w.Trigger)
 		switch {
-		case !t.Known && (waits || p.wasCancelled(w.Trigger)):
+		case !t.Known && (waits || has(p.cancelled, w.Trigger)):
 			return &p.cancelled
 		case !t.Known:
 			return &p.ended
@@ -167,8 +167,17 @@ func (p *passage) fate(w *event.Downtime) *[]event.Downtime {
 	return nil
 }
 
-func (p *passage) wasCancelled(id string) bool {
-	return slices.ContainsFunc(p.cancelled, func(w event.Downtime) bool { return w.ID == id })
+// trigger tells about a downtime that starts another one. One that went in this
+// very decision is still there for everybody else.
+func (p *passage) trigger(id string) Trigger {
+	if has(p.ended, id) || has(p.cancelled, id) || has(p.unused, id) {
+		return Trigger{}
+	}
+	return triggerOf(p.d.env, p.all, id)
+}
+
+func has(all []event.Downtime, id string) bool {
+	return slices.ContainsFunc(all, func(w event.Downtime) bool { return w.ID == id })
 }
 
 // tell takes what happened into the decision and returns who planned the first
