@@ -77,6 +77,13 @@ type Options struct {
 	// and 300,000.
 	SnapshotEvery  time.Duration
 	SnapshotEvents uint64
+	// Handlers runs event handlers; nil = none run.
+	Handlers HandlerRunner
+	// HandlersAtOnce bounds the events whose handlers run at once, QueuedHandlers
+	// those that wait for it; HandlerTimeout is how long one handler may run.
+	// Default 32, 1000 and 30 s.
+	HandlersAtOnce, QueuedHandlers int
+	HandlerTimeout                 time.Duration
 	// Confirm is how long a command waits for the log; default 15 s.
 	Confirm time.Duration
 	// Grace is how long a stop waits for running checks; default 5 s.
@@ -96,6 +103,9 @@ func (o *Options) fill() error {
 	o.QueuedCommands = orDefault(o.QueuedCommands, 10_000)
 	o.SnapshotEvery = orDefault(o.SnapshotEvery, 5*time.Minute)
 	o.SnapshotEvents = orDefault(o.SnapshotEvents, 300_000)
+	o.HandlersAtOnce = orDefault(o.HandlersAtOnce, handlersAtOnce)
+	o.QueuedHandlers = orDefault(o.QueuedHandlers, handlersQueued)
+	o.HandlerTimeout = orDefault(o.HandlerTimeout, handlerTimeout)
 	o.Confirm = orDefault(o.Confirm, 15*time.Second)
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	return nil
@@ -122,7 +132,9 @@ type Engine struct {
 	trigger func(string) fold.Trigger
 
 	// Owned by the loop goroutine.
-	state loopState
+	state    loopState
+	handling *handling
+	demands  *prometheus.CounterVec
 
 	reloading sync.Mutex // held through one reload; guards the loop's keys against prepare
 
@@ -147,6 +159,7 @@ func New(o Options) (*Engine, error) {
 	e.inbox.wake = make(chan struct{}, 1)
 	e.view.Store(&membership.View{})
 	e.metrics = newMetrics(o.Registerer, e)
+	e.handling, e.demands = newHandling(o.Registerer), newDemands(o.Registerer)
 	return e, nil
 }
 

@@ -69,6 +69,7 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	err := e.loop(ctx, work, follower, ready)
 	e.running.Store(false)
 	e.refuseAll()
+	e.dropHandlers()
 	close(e.ended)
 	return err
 }
@@ -122,13 +123,14 @@ func (e *Engine) loop(ctx, work context.Context, follower chan error, ready func
 		e.dueRules(now)
 		e.doChores(now)
 		e.startDue(work)
+		e.startHandlers(work)
 		e.arm(timer)
 	}
 }
 
 // idle tells whether nothing runs and nothing waits to be read back.
 func (e *Engine) idle() bool {
-	return e.state.places == 0 && len(e.state.pending) == 0 && e.state.programs.now == nil
+	return e.state.places == 0 && len(e.state.pending) == 0 && e.state.programs.now == nil && e.handling.idle()
 }
 
 // foldBatch applies a batch of the log and settles what was waiting for it.
