@@ -185,7 +185,7 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 	a.instance = rand.Text()[:12]
 	a.engine, err = engine.New(engine.Options{
 		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj,
-		Runner: checks, Coordinator: &coordination.Memory{}, Logger: a.p.Logger, Registerer: a.reg,
+		Runner: checks, Handlers: checks, Coordinator: &coordination.Memory{}, Logger: a.p.Logger, Registerer: a.reg,
 	})
 	if err != nil {
 		return err

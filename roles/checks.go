@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -72,8 +73,36 @@ func (x *checks) source(c *generation, o *object.Object) *macro.Source {
 		User: func(n int) string { return c.macros[fmt.Sprintf("USER%d", n)] }, Static: c.macros,
 		HostGroup:    func(name string) *macro.Group { return group(c.Set, name, object.Host) },
 		ServiceGroup: func(name string) *macro.Group { return group(c.Set, name, object.Service) },
+		FindContact:  func(name string) *macro.Contact { return contact(c.Set, name) },
+		ContactGroup: func(name string) *macro.ContactGroup { return contactGroup(c.Set, name) },
+		Period:       func(name string) object.Period { return c.Set.Periods[name] },
 		Declared:     declared, Location: time.Local,
 	}
+}
+
+// contact returns a contact as macros know it, nil if there is none.
+func contact(set *object.Set, name string) *macro.Contact {
+	c := set.Contacts[name]
+	if c == nil {
+		return nil
+	}
+	out := &macro.Contact{Name: c.Name, Alias: c.Alias, Email: c.Email, Vars: c.Vars}
+	for group, members := range set.ContactGroups {
+		if slices.Contains(members, name) {
+			out.Groups = append(out.Groups, group)
+		}
+	}
+	slices.Sort(out.Groups)
+	return out
+}
+
+// contactGroup returns a group of contacts, nil if there is none.
+func contactGroup(set *object.Set, name string) *macro.ContactGroup {
+	members, ok := set.ContactGroups[name]
+	if !ok {
+		return nil
+	}
+	return &macro.ContactGroup{Name: name, Members: members}
 }
 
 // group returns the members of one kind, nil if the group has none.

@@ -22,7 +22,7 @@ type Command struct {
 type Ran struct {
 	Exit     int    // exit code; -1 if it did not end by itself
 	TimedOut bool   // killed because its time was over
-	Stopped  bool   // killed, or not started, because jaque stops
+	NotRun   bool   // not started, or killed because jaque stops
 	Problem  string // why it could not be started or was killed; "" = it ended by itself
 	Output   string // what it printed first, one line; of standard error if there is nothing else
 	Start    time.Time
@@ -43,10 +43,10 @@ func (r *Runner) Command(ctx context.Context, c *Command) Ran {
 	start := time.Now()
 	res, why := r.start(ctx, &object.Check{Plugin: c.Plugin, Shell: c.Shell}, &run)
 	if why.text != "" {
-		return Ran{Exit: -1, Stopped: why.stopped, Problem: why.text, Start: start, Took: time.Since(start)}
+		return Ran{Exit: -1, NotRun: true, Problem: why.text, Start: start, Took: time.Since(start)}
 	}
 	ran := Ran{
-		Exit: res.Status.ExitStatus(), TimedOut: res.TimedOut, Stopped: res.Killed,
+		Exit: res.Status.ExitStatus(), TimedOut: res.TimedOut, NotRun: res.Killed,
 		Output: firstLine(res.Out), Start: res.Start, Took: res.Took,
 	}
 	if ran.Output == "" {

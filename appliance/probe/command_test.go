@@ -56,7 +56,7 @@ func TestAStopEndsACommand(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
-	if ran := <-done; !ran.Stopped || ran.OK() {
+	if ran := <-done; !ran.NotRun || ran.OK() {
 		t.Errorf("%+v", ran)
 	}
 }
