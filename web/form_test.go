@@ -165,7 +165,7 @@ func TestTheCheckButtonSaysWhyItCannotBeUsed(t *testing.T) {
 	}{
 		"results that others submit":            {func(*Options) {}, "/services/db01/backup", "results of this object are submitted to jaque"},
 		"a process that only reads":             {func(o *Options) { o.Commands = nil }, "/services/web01/http", "this process only reads"},
-		"a token that the browser has not sent": {func(o *Options) { o.Token = "x" }, "/services/web01/http", "sign in to ask for a check"},
+		"a token that the browser has not sent": {func(o *Options) { o.Token = "x" }, "/services/web01/http", "sign in to change anything"},
 	} {
 		o := options(sample.Office())
 		c.change(&o)

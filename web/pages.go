@@ -30,6 +30,12 @@ func (s *site) pageRoutes() []route {
 		{name: "host_check", path: "/hosts/{host}/check", post: s.checkNow},
 		{name: "service_check", path: "/services/{host}/{service}/check", post: s.checkNow},
 		{name: "events", path: "/events", get: s.eventsPage},
+		{name: "form", path: doPath, get: s.openForm, post: s.takeForm},
+		{name: "done", path: "/done/{id}", get: s.done},
+		{name: "downtimes", path: "/downtimes", get: s.downtimesPage},
+		{name: "comments", path: "/comments", get: s.commentsPage},
+		{name: "settings", path: "/settings", get: s.settingsPage},
+		{name: "keys", path: "/keys", get: s.keys},
 		{name: "search", path: "/search", get: s.search},
 		{name: "engine", path: "/status", get: s.engine},
 		{name: "live", path: "/live", get: s.live, stream: true},
@@ -59,6 +65,7 @@ func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 		Version: st.Version, Trouble: trouble, Status: view.Summary(trouble),
 		Banners: view.NewBanners(!st.Reload.OK && !st.Reload.At.IsZero(), len(st.Reload.Problems), s.Trouble()),
 		SignIn:  s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
+		Notice: s.notice(r),
 	}
 	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {
 		c.Theme = t.Value
@@ -86,13 +93,16 @@ func (s *site) lookup(id object.ID) projection.Item {
 
 func (s *site) home(w http.ResponseWriter, r *http.Request) error {
 	v := view.NewHome(s.chrome(r, "Problems", "home"), s.Projection.Counts(), s.Projection.Problems(), s.lookup, s.Now())
+	if s.cannot(r) == "" {
+		v.Offer()
+	}
 	return s.render(w, r, http.StatusOK, page.Home(v))
 }
 
 func (s *site) listPage(k object.Kind) handle {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v := r.URL.Query()
-		req := view.ListRequest{Kind: k, Filter: v.Get("filter"), Sort: v.Get("sort"), Page: 1}
+		req := view.ListRequest{Kind: k, Filter: v.Get("filter"), Sort: v.Get("sort"), Page: 1, Why: s.cannot(r)}
 		status := http.StatusOK
 		result, err := s.listResult(r, &req)
 		if err != nil {
@@ -141,18 +151,17 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := item.Object.ID
-	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object)}
+	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object), Why: s.cannot(r)}
 	if s.History == nil {
 		src.Broken = "This process has no event log to read from."
 	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {
 		s.Logger.Warn("history not shown", "object", id, "err", err)
 		src.Broken = "The event log cannot be read now; the state above is current."
 	}
-	switch r.URL.Query().Get("asked") {
-	case "check":
-		src.Notice = "The check was asked for. Its result appears here."
-	}
 	c := s.chrome(r, string(id), item.Object.Kind().String()+"s")
+	if r.URL.Query().Get("asked") == "check" {
+		c.Notice = view.Notice{Tone: "pending", Text: "The check was asked for. Its result appears here."}
+	}
 	c.Live += "&object=" + url.QueryEscape(string(id))
 	return s.render(w, r, http.StatusOK, page.Detail(view.NewDetail(c, src, s.Now())))
 }
@@ -164,12 +173,8 @@ func (s *site) checkForm(r *http.Request, o *object.Object) view.Form {
 		return view.Form{Why: "results of this object are submitted to jaque"}
 	case o.Rule.Check.Kind == object.CheckNone || o.Rule.Check.Kind == "":
 		return view.Form{Why: "this object has no check of its own"}
-	case s.Commands == nil:
-		return view.Form{Why: "this process only reads"}
-	case s.Token == "" && !local(r):
-		return view.Form{Why: "without a token only browsers on the same machine may write"}
-	case s.Token != "" && !s.signedIn(r):
-		return view.Form{Why: "sign in to ask for a check"}
+	case s.cannot(r) != "":
+		return view.Form{Why: s.cannot(r)}
 	}
 	return view.Form{}
 }
@@ -182,7 +187,8 @@ func (s *site) checkNow(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.run(r, request{Command: "check-now", Object: item.Object.ID}); err != nil {
+	author := cmp.Or(kept(r, nameCookie), "dashboard")
+	if _, err := s.run(r, request{Command: "check-now", Object: item.Object.ID, Author: author}); err != nil {
 		return err
 	}
 	http.Redirect(w, r, view.URL(item.Object.ID)+"?asked=check", http.StatusSeeOther)

@@ -35,6 +35,8 @@ type site struct {
 	openapi []byte
 	past    *replay.Replayer // nil without a log
 	started time.Time        // when the process began to check
+
+	outcomes outcomes // of the last commands of forms
 }
 
 // New returns the handler of everything that is served over HTTP.

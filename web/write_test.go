@@ -207,7 +207,7 @@ func TestABrowserSignsInAndAsksForACheck(t *testing.T) {
 	srv := serve(t, o)
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 	page := srv.URL + "/services/web01/http"
-	if _, body := ask(t, http.MethodGet, page, ""); !strings.Contains(body, "sign in to ask") {
+	if _, body := ask(t, http.MethodGet, page, ""); !strings.Contains(body, "sign in to change anything") {
 		t.Error("the page does not say how to get to write")
 	}
 	if resp, _ := ask(t, http.MethodPost, page+"/check", "", form...); resp.StatusCode != http.StatusUnauthorized {

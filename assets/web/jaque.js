@@ -21,10 +21,13 @@
   };
 
   // A part is left alone while somebody types or has a button under the finger.
-  const busy = (el) => {
-    const a = document.activeElement;
-    return a && el.contains(a) && /^(INPUT|SELECT|TEXTAREA)$/.test(a.tagName);
-  };
+  const typing = (a) => a && (/^(SELECT|TEXTAREA)$/.test(a.tagName) || (a.tagName === "INPUT" && !/^(checkbox|radio|button|submit)$/.test(a.type)));
+  const busy = (el) => el.contains(document.activeElement) && typing(document.activeElement);
+
+  // What is the same element in the page as it is now and as it was: the same
+  // link, the same box, the same button of the same form.
+  const sign = (el) => el && [el.tagName, el.getAttribute("href"), el.name, el.value, el.textContent].join("\n");
+  const twin = (root, s) => [...root.querySelectorAll("a[href], button, input, summary")].find((el) => sign(el) === s);
 
   const swap = (fresh) => {
     document.title = fresh.title;
@@ -38,12 +41,13 @@
       }
       zone(next);
       if (old.innerHTML === next.innerHTML) continue;
-      const focus = old.contains(document.activeElement) && document.activeElement.getAttribute("href");
-      old.replaceChildren(...next.childNodes);
-      if (focus) {
-        const again = [...old.querySelectorAll("a[href]")].find((a) => a.getAttribute("href") === focus);
-        if (again) again.focus({ preventScroll: true });
+      for (const box of old.querySelectorAll("input[type=checkbox]:checked")) {
+        const same = twin(next, sign(box));
+        if (same) same.checked = true;
       }
+      const focus = old.contains(document.activeElement) && sign(document.activeElement);
+      old.replaceChildren(...next.childNodes);
+      if (focus) twin(old, focus)?.focus({ preventScroll: true });
     }
   };
 
@@ -56,9 +60,11 @@
       // The notice about what was asked for has been read by now.
       const url = new URL(location.href);
       url.searchParams.delete("asked");
+      url.searchParams.delete("did");
       const answer = await fetch(url, { headers: { Accept: "text/html" }, cache: "no-store" });
       if (answer.headers.get("Content-Type")?.startsWith("text/html")) {
-        swap(new DOMParser().parseFromString(await answer.text(), "text/html"));
+        swap(parse(await answer.text()));
+        count();
         say("");
       }
     } catch {
@@ -68,6 +74,135 @@
       if (again) { again = false; refresh(); }
     }
   };
+
+  // Forms of commands open in a dialog: the browser traps the focus in it and
+  // closes it with Esc. What the server answers is a sheet again, or the page
+  // that says what became of the command.
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", "sheet-title");
+  body.append(dialog);
+  body.classList.add("scripted");
+  let opener = "";
+
+  const parse = (text) => new DOMParser().parseFromString(text, "text/html");
+
+  const place = (sheet) => {
+    zone(sheet);
+    dialog.replaceChildren(sheet);
+    if (!dialog.open) dialog.showModal();
+    (dialog.querySelector("[autofocus]") ?? dialog.querySelector("input:not([type=hidden]), select, textarea, a") ?? dialog).focus();
+  };
+
+  // take shows the sheet of an answer, or goes where the answer is.
+  const take = async (answer) => {
+    if (!answer.headers.get("Content-Type")?.startsWith("text/html")) { location.assign(answer.url); return; }
+    const page = parse(await answer.text());
+    const sheet = page.getElementById("sheet");
+    if (answer.redirected || (answer.ok && !sheet)) { location.assign(answer.url); return; }
+    if (sheet) { place(sheet); return; }
+    const failed = document.createElement("section");
+    failed.id = "sheet";
+    failed.append(...page.getElementById("main").childNodes);
+    place(failed);
+  };
+
+  const send = async (form, submitter) => {
+    const data = new URLSearchParams(new FormData(form, submitter));
+    const url = new URL(form.action);
+    try {
+      if (form.method === "get") {
+        url.search = data;
+        await take(await fetch(url));
+      } else {
+        await take(await fetch(url, { method: "POST", body: data }));
+      }
+    } catch {
+      const lost = document.createElement("p");
+      lost.className = "complaint";
+      lost.setAttribute("role", "alert");
+      lost.textContent = "No connection; nothing was sent.";
+      (dialog.open ? dialog : document.getElementById("main")).prepend(lost);
+    }
+  };
+
+  dialog.addEventListener("close", () => {
+    dialog.replaceChildren();
+    twin(document, opener)?.focus({ preventScroll: true });
+  });
+
+  document.addEventListener("click", (e) => {
+    if (e.defaultPrevented || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+    const a = e.target.closest("a[data-sheet], dialog a[data-close]");
+    if (!a) return;
+    e.preventDefault();
+    if ("close" in a.dataset) { dialog.close(); return; }
+    if (!dialog.contains(a)) opener = sign(a);
+    fetch(a.href).then(take).catch(() => location.assign(a.href));
+  });
+
+  document.addEventListener("submit", (e) => {
+    const form = e.target;
+    if (!("sheet" in form.dataset) && !dialog.contains(form)) return;
+    e.preventDefault();
+    if (!dialog.contains(form)) opener = sign(e.submitter ?? document.activeElement);
+    send(form, e.submitter);
+  });
+
+  // The preview follows what is filled in.
+  let pause = 0;
+  let asked = 0;
+  const foresee = async (form) => {
+    const mine = ++asked;
+    const data = new URLSearchParams(new FormData(form));
+    data.set("step", "preview");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body: data });
+      const next = parse(await answer.text()).getElementById("preview");
+      const old = form.querySelector("#preview");
+      if (mine === asked && next && old) old.replaceChildren(...next.childNodes);
+    } catch {
+      // The look before it is done says it again.
+    }
+  };
+  document.addEventListener("input", (e) => {
+    const form = e.target.form;
+    if (form?.matches(".fields") && form.querySelector(".preview-button")) {
+      clearTimeout(pause);
+      pause = setTimeout(() => foresee(form), 300);
+    }
+  });
+
+  // How many rows are chosen.
+  const count = () => {
+    const picked = document.getElementById("picked");
+    if (!picked) return;
+    const n = document.querySelectorAll(".row-pick:checked").length;
+    const text = n ? n + " chosen" : "";
+    if (picked.textContent !== text) picked.textContent = text;
+  };
+  document.addEventListener("change", count);
+
+  // Times in forms are in the zone of the browser until somebody writes another.
+  if (!document.cookie.includes("jaque_zone=")) {
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (own) document.cookie = "jaque_zone=" + encodeURIComponent(own) + "; path=/; max-age=34560000; samesite=lax";
+  }
+
+  // "/" goes to the search box, "?" lists the keys, letters do what they stand
+  // on. Nothing happens while somebody types or has a form open.
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || dialog.open || typing(document.activeElement)) return;
+    if (e.key === "/") {
+      e.preventDefault();
+      document.getElementById("find")?.focus();
+      return;
+    }
+    const known = [...document.querySelectorAll("[data-key]")].find((el) => el.dataset.key === e.key && !el.disabled);
+    if (!known) return;
+    e.preventDefault();
+    known.focus();
+    known.click();
+  });
 
   zone(document);
   if (!body.dataset.live || !window.EventSource) return;
@@ -95,12 +230,4 @@
 
   // Ages grow by themselves.
   setInterval(() => { if (!document.hidden) refresh(); }, 30000);
-
-  // "/" goes to the search box.
-  document.addEventListener("keydown", (e) => {
-    if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "")) return;
-    e.preventDefault();
-    document.getElementById("find")?.focus();
-  });
 })();

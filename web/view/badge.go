@@ -2,6 +2,7 @@ package view
 
 import (
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/projection"
 )
@@ -34,9 +35,10 @@ func Tone(k object.Kind, s object.State) string {
 	return [...]string{"ok", "warn", "crit", "unknown"}[min(s, 3)]
 }
 
-// Marks returns what else is to know at a glance about a state.
-func Marks(s *event.Status) []string {
+// Marks returns what else is to know at a glance about an item.
+func Marks(i projection.Item) []string {
 	var m []string
+	s := &i.State.Status
 	if s.Ack != object.AckNone {
 		m = append(m, "acknowledged")
 	}
@@ -46,5 +48,31 @@ func Marks(s *event.Status) []string {
 	if s.Flapping {
 		m = append(m, "flapping")
 	}
+	passive := i.Object.Rule.Check.Kind == object.CheckPassive
+	switch off := !fold.Enabled(i.Object, s, object.SwitchActive) && !passive; {
+	case off && i.Object.Rule.Check.Kind != object.CheckNone && i.Object.Rule.Check.Kind != "":
+		m = append(m, "checks off")
+	case passive && !fold.Enabled(i.Object, s, object.SwitchPassive):
+		m = append(m, "results refused")
+	}
+	if !fold.Enabled(i.Object, s, object.SwitchNotifications) {
+		m = append(m, "notifications off")
+	}
+	if n := remarks(s.Extra); n > 0 {
+		m = append(m, Count(n, "comment", "comments"))
+	}
 	return m
+}
+
+// remarks counts what operators said beside the acknowledgement.
+func remarks(x *event.Extra) (n int) {
+	if x == nil {
+		return 0
+	}
+	for i := range x.Comments {
+		if x.Comments[i].Kind != event.CommentAcknowledgement {
+			n++
+		}
+	}
+	return n
 }

@@ -3,7 +3,7 @@ package view
 // Chrome is what surrounds every page.
 type Chrome struct {
 	Title    string
-	Section  string // of the navigation: home, hosts, services, events, engine
+	Section  string // of the navigation: home, hosts, services, downtimes, comments, events, settings, engine
 	Theme    string // light, dark, "" = as the system says
 	Here     string // path and query of this page
 	Style    string // addresses of the assets
@@ -17,6 +17,7 @@ type Chrome struct {
 	SignedIn bool   // the browser may write
 	SignIn   bool   // there is a token to sign in with
 	Banners  []Banner
+	Notice   Notice // outcome of the command that led here
 }
 
 // Banner is one thing that is wrong with jaque itself, said on every page.
@@ -49,7 +50,10 @@ func (c Chrome) Nav() []Link {
 		{Label: "Problems", URL: "/", Key: "home"},
 		{Label: "Hosts", URL: "/hosts", Key: "hosts"},
 		{Label: "Services", URL: "/services", Key: "services"},
+		{Label: "Downtimes", URL: "/downtimes", Key: "downtimes"},
+		{Label: "Comments", URL: "/comments", Key: "comments"},
 		{Label: "Events", URL: "/events", Key: "events"},
+		{Label: "Settings", URL: "/settings", Key: "settings"},
 		{Label: "Engine", URL: "/status", Key: "engine"},
 	}
 	if c.Trouble > 0 {

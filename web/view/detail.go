@@ -25,7 +25,9 @@ type Detail struct {
 	Long      string
 	Perf      []Perf
 	Raw       string // performance data as written
-	Handling  []string
+	Handling  Handling
+	Tools     []Tool
+	NeedsAck  bool // a problem that nobody took note of
 	Facts     []Fact
 	Labels    []Fact
 	Groups    []Link
@@ -39,7 +41,6 @@ type Detail struct {
 	NotesURL  string
 	ActionURL string
 	Check     Form
-	Notice    string // outcome of what was asked for just now
 	Broken    string // why there is no history
 }
 
@@ -66,7 +67,7 @@ type Sources struct {
 	Owner  string
 	Next   object.Time // the next check, 0 = none is planned
 	Check  Form
-	Notice string
+	Why    string // why this browser cannot change anything, "" = it can
 	Broken string
 }
 
@@ -77,10 +78,11 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 		Chrome: c, Row: NewRow(src.Item, now), ID: string(o.ID), Service: o.Kind() == object.Service,
 		Kind: o.Kind().String(), Address: o.HostObject().Address, Long: s.Measure.Long,
 		Perf: NewPerf(s.Measure.Perfdata), Raw: s.Measure.Perfdata,
-		Handling: handling(&s.Status, now), Labels: labels(o),
-		EventsURL: "/events?object=" + escape(string(o.ID)), Check: src.Check, Notice: src.Notice, Broken: src.Broken,
+		Handling: NewHandling(src.Item, src.Lookup, now), Tools: tools(o.ID, src.Why), Labels: labels(o),
+		EventsURL: "/events?object=" + escape(string(o.ID)), Check: src.Check, Broken: src.Broken,
 	}
 	d.Check.Action, d.Check.Label = URL(o.ID)+"/check", "Check now"
+	d.NeedsAck = s.Status.Checked && s.Status.State != object.OK && s.Status.Ack == object.AckNone
 	n := newNoter(src.Item, src.Lookup, now)
 	d.Notes = n.text("NOTES", o.Rule.Notes)
 	d.NotesURL, d.ActionURL = n.text("NOTESURL", o.Rule.NotesURL), n.text("ACTIONURL", o.Rule.ActionURL)
@@ -107,37 +109,24 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 	return d
 }
 
-// handling says who takes care of the object, in sentences.
-func handling(s *event.Status, now time.Time) []string {
-	var out []string
-	x := s.Extra
-	if x == nil {
-		x = &event.Extra{}
+// Tool is a command that the page of an object offers.
+type Tool struct {
+	Label string
+	URL   string
+	Key   string // shortcut
+}
+
+// tools returns the commands of an object's page; where none can be used, none.
+func tools(id object.ID, why string) []Tool {
+	if why != "" {
+		return nil
 	}
-	if s.Ack != object.AckNone {
-		text := "Acknowledged"
-		if x.AckAuthor != "" {
-			text += " by " + x.AckAuthor
-		}
-		if x.AckText != "" {
-			text += ": " + x.AckText
-		}
-		out = append(out, text)
+	var out []Tool
+	for _, name := range []string{"acknowledge", "schedule-downtime", "add-comment", "submit-result"} {
+		w, _ := CommandWords(name)
+		out = append(out, Tool{Label: w.Heading, URL: FormURL(name, id, URL(id)), Key: w.Key})
 	}
-	for _, d := range x.Downtimes {
-		state := "Downtime from "
-		if d.Started != 0 {
-			state = "In downtime since "
-		}
-		out = append(out, fmt.Sprintf("%s%s until %s, by %s: %s", state, NewWhen(d.Start, now).Text, NewWhen(d.End, now).Text, d.Author, d.Text))
-	}
-	for _, c := range x.Comments {
-		out = append(out, fmt.Sprintf("%s, %s: %s", c.Author, NewWhen(c.Time, now).Text, c.Text))
-	}
-	if s.Flapping {
-		out = append(out, "Flapping: the state changes too often to be trusted")
-	}
-	return out
+	return append(out, Tool{Label: "More", URL: "/do?object=" + escape(string(id)) + "&back=" + escape(URL(id)), Key: "m"})
 }
 
 func labels(o *object.Object) []Fact {

@@ -23,6 +23,7 @@ type Home struct {
 	More     string // how many problems are not shown, "" = none
 	MoreURL  string
 	Handled  []Link // problems that somebody takes care of, or that are not sure yet
+	Bar      Bulk
 }
 
 // Group is one host with its problems, worst first.
@@ -37,25 +38,43 @@ type Group struct {
 // NewHome fills the first page from the objects in a problem state.
 func NewHome(c Chrome, counts projection.Counts, problems []projection.Item, host func(object.ID) projection.Item, now time.Time) Home {
 	h := Home{Chrome: c, Tallies: NewTallies(counts)}
-	soft, acknowledged, downtime := 0, 0, 0
+	var counted [3][2]int // soft, acknowledged, in downtime; of hosts and of services
 	var open []projection.Item
 	for _, i := range problems {
+		kind := i.Object.Kind()
 		switch s := &i.State.Status; {
 		case projection.Unhandled(i.State):
 			open = append(open, i)
 		case s.Ack != object.AckNone:
-			acknowledged++
+			counted[1][kind]++
 		case s.DowntimeDepth > 0:
-			downtime++
+			counted[2][kind]++
 		default:
-			soft++
+			counted[0][kind]++
 		}
 	}
 	h.Groups = groups(open, host, now)
 	h.headline(counts, open, now)
 	h.cut(len(open))
-	h.handled(soft, acknowledged, downtime)
+	h.handled(counted)
 	return h
+}
+
+// Offer lets problems be chosen for a command.
+func (h *Home) Offer() {
+	total := 0
+	for i := range h.Groups {
+		g := &h.Groups[i]
+		Pickable(g.Rows)
+		total += len(g.Rows)
+		if g.Down {
+			g.Host.Pick = g.Host.id
+			total++
+		}
+	}
+	if total > 0 {
+		h.Bar = NewBulk("", "unhandled", total, "/")
+	}
 }
 
 func (h *Home) headline(c projection.Counts, open []projection.Item, now time.Time) {
@@ -167,13 +186,25 @@ func (h *Home) cut(total int) {
 	}
 }
 
-func (h *Home) handled(soft, acknowledged, downtime int) {
-	add := func(n int, label, filter string) {
-		if n > 0 {
-			h.Handled = append(h.Handled, Link{Label: label, Count: Number(n), URL: ListURL(object.Service, filter)})
+// handled leads to the problems that are not shown, hosts and services apart as
+// their lists are.
+func (h *Home) handled(counted [3][2]int) {
+	words := [3]struct{ label, filter string }{
+		{"being retried", "problem soft !acknowledged !downtime"},
+		{"acknowledged", "problem acknowledged"},
+		{"in downtime", "problem downtime !acknowledged"},
+	}
+	for n, w := range words {
+		both := counted[n][object.Host] > 0 && counted[n][object.Service] > 0
+		for _, k := range []object.Kind{object.Host, object.Service} {
+			if counted[n][k] == 0 {
+				continue
+			}
+			l := Link{Label: w.label, Count: Number(counted[n][k]), URL: ListURL(k, w.filter)}
+			if both || k == object.Host {
+				l.Count = Count(counted[n][k], k.String(), k.String()+"s")
+			}
+			h.Handled = append(h.Handled, l)
 		}
 	}
-	add(soft, "being retried", "problem soft !acknowledged !downtime")
-	add(acknowledged, "acknowledged", "problem acknowledged")
-	add(downtime, "in downtime", "problem downtime !acknowledged")
 }

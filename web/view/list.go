@@ -31,6 +31,7 @@ type List struct {
 	At      string // the instant as it stands in addresses, "" = now
 	Then    When   // the instant, seen from itself
 	Present string // the same list now
+	Bar     Bulk
 }
 
 // Head is the head of a column.
@@ -49,6 +50,7 @@ type ListRequest struct {
 	Page   int // from 1
 	Error  string
 	At     object.Time // 0 = now
+	Why    string      // why this browser cannot change anything, "" = it can
 }
 
 // NewList fills a list from the items of one page.
@@ -67,6 +69,10 @@ func NewList(c Chrome, q ListRequest, items []projection.Item, total int, now ti
 		l.Present = present.url(q.Sort, q.Filter, 1)
 	}
 	l.Heads = q.heads()
+	if q.At == 0 && q.Error == "" && q.Why == "" && len(items) > 0 {
+		Pickable(l.Rows)
+		l.Bar = NewBulk(q.Kind.String(), q.Filter, total, q.url(q.Sort, q.Filter, q.Page))
+	}
 	l.Quick = q.quick()
 	from := (q.Page-1)*PageSize + 1
 	if len(items) > 0 {

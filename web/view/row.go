@@ -23,6 +23,8 @@ type Row struct {
 	Attempt string // "2/3", "" when it says nothing
 	Marks   []string
 	Help    string // address of the notes, "" = none
+	Pick    string // the object's id where rows can be chosen, "" = they cannot
+	id      string
 }
 
 // NewRow returns the row of an item.
@@ -30,9 +32,9 @@ func NewRow(i projection.Item, now time.Time) Row {
 	o, s := i.Object, &i.State.Status
 	host := o.HostObject()
 	r := Row{
-		Badge: NewBadge(i), Host: host.Name, HostURL: URL(host.ID), Name: o.Name, URL: URL(o.ID),
+		Badge: NewBadge(i), Host: host.Name, HostURL: URL(host.ID), Name: o.Name, URL: URL(o.ID), id: string(o.ID),
 		Output: i.State.Measure.Output, Since: NewWhen(s.LastChange, now),
-		Checked: NewWhen(i.State.Measure.LastCheck, now), Marks: Marks(s), Help: o.Rule.NotesURL,
+		Checked: NewWhen(i.State.Measure.LastCheck, now), Marks: Marks(i), Help: o.Rule.NotesURL,
 	}
 	if strings.Contains(r.Help, "$") {
 		n := newNoter(i, nil, now)
@@ -48,6 +50,13 @@ func NewRow(i projection.Item, now time.Time) Row {
 		r.Output = silent(i)
 	}
 	return r
+}
+
+// Pickable makes rows such that can be chosen for a command.
+func Pickable(rows []Row) {
+	for i := range rows {
+		rows[i].Pick = rows[i].id
+	}
 }
 
 // silent says why there is no output.

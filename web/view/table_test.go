@@ -41,17 +41,33 @@ func TestBadgesSayTheState(t *testing.T) {
 }
 
 func TestMarksSayWhoTakesCare(t *testing.T) {
+	user, own := event.Comment{Kind: event.CommentUser}, event.Comment{Kind: event.CommentAcknowledgement}
 	for name, c := range map[string]struct {
-		status event.Status
-		want   string
+		status  event.Status
+		want    string
+		config  object.Switches
+		passive bool
 	}{
-		"nothing is known":                 {event.Status{}, ""},
-		"an acknowledgement":               {event.Status{Ack: object.AckSticky}, "acknowledged"},
-		"two downtimes are one mark":       {event.Status{DowntimeDepth: 2}, "in downtime"},
-		"flapping":                         {event.Status{Flapping: true}, "flapping"},
-		"all at once, in a constant order": {event.Status{Flapping: true, DowntimeDepth: 1, Ack: object.AckNormal}, "acknowledged, in downtime, flapping"},
+		"nothing is known":                   {event.Status{}, "", 0, false},
+		"an acknowledgement":                 {event.Status{Ack: object.AckSticky}, "acknowledged", 0, false},
+		"two downtimes are one mark":         {event.Status{DowntimeDepth: 2}, "in downtime", 0, false},
+		"flapping":                           {event.Status{Flapping: true}, "flapping", 0, false},
+		"all at once, in a constant order":   {event.Status{Flapping: true, DowntimeDepth: 1, Ack: object.AckNormal}, "acknowledged, in downtime, flapping", 0, false},
+		"checks that somebody turned off":    {event.Status{Off: object.SwitchActive}, "checks off", 0, false},
+		"notifications that the config has":  {event.Status{}, "notifications off", object.SwitchNotifications, false},
+		"and that somebody turned on again":  {event.Status{On: object.SwitchNotifications}, "", object.SwitchNotifications, false},
+		"a passive object needs no checks":   {event.Status{Off: object.SwitchActive}, "", 0, true},
+		"but it needs results":               {event.Status{Off: object.SwitchPassive}, "results refused", 0, true},
+		"one remark":                         {event.Status{Extra: &event.Extra{Comments: []event.Comment{user, own}}}, "1 comment", 0, false},
+		"two remarks":                        {event.Status{Extra: &event.Extra{Comments: []event.Comment{user, user}}}, "2 comments", 0, false},
+		"the text of an acknowledgement not": {event.Status{Extra: &event.Extra{Comments: []event.Comment{own}}}, "", 0, false},
 	} {
-		if got := strings.Join(Marks(&c.status), ", "); got != c.want {
+		rule := object.Rule{Active: true, Passive: true, Check: object.Check{Kind: object.CheckTCP}, Off: c.config}
+		if c.passive {
+			rule.Check.Kind = object.CheckPassive
+		}
+		item := projection.Item{Object: &object.Object{ID: "a", Rule: &rule}, State: &fold.State{Status: c.status}}
+		if got := strings.Join(Marks(item), ", "); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

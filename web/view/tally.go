@@ -68,3 +68,8 @@ func (t *Tally) place(total int) {
 		x += p.Width
 	}
 }
+
+// NewPart returns how many objects a command had which outcome for.
+func NewPart(outcome string, n int) Part {
+	return Part{Badge: resultBadge(outcome), N: n, Count: Number(n)}
+}

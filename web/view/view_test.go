@@ -237,11 +237,13 @@ func TestDetailSaysWhoTakesCare(t *testing.T) {
 	detail := func(id object.ID) Detail {
 		return NewDetail(Chrome{}, Sources{Item: lookup(id), Lookup: lookup}, sample.Now)
 	}
-	if d := detail("db01!replication"); len(d.Handling) != 1 || d.Handling[0] != "Acknowledged by maria: restored after the import, watching it" {
-		t.Errorf("acknowledged: %v", d.Handling)
+	ack := detail("db01!replication").Handling.Ack
+	if ack == nil || ack.Author != "maria" || ack.Text != "restored after the import, watching it" || ack.Until != "until it has recovered" {
+		t.Errorf("acknowledged: %+v", ack)
 	}
-	if d := detail("web02!load"); len(d.Handling) != 1 || !strings.HasPrefix(d.Handling[0], "In downtime since 2026-03-01 11:25:00 UTC until") {
-		t.Errorf("in downtime: %v", d.Handling)
+	down := detail("web02!load").Handling.Downtimes
+	if len(down) != 1 || down[0].Badge.Name != "running" || down[0].Start.Text != "2026-03-01 11:25:00 UTC" || down[0].Text != "disk is being replaced" {
+		t.Errorf("in downtime: %+v", down)
 	}
 	d := detail("web01")
 	if len(d.Services) != 3 || len(d.Parents) != 1 || d.Check.Action != "/hosts/web01/check" || len(d.Groups) != 1 {

@@ -1,0 +1,194 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
+	"jaque.sh/jaque/web/page"
+	"jaque.sh/jaque/web/view"
+)
+
+// How much of what became of commands is kept for the pages that say so.
+const (
+	mostOutcomes = 64
+	mostResults  = 1000
+)
+
+// outcomes keeps what became of the last commands of forms, so that the page
+// after a command can say it and a reload does not send the command again. They
+// stand on the log; what is lost with the process is only this.
+type outcomes struct {
+	mu    sync.Mutex
+	byID  map[string]*outcome
+	order []string
+}
+
+// outcome is what became of one command.
+type outcome struct {
+	command string
+	back    string
+	counts  map[string]int // by what the results say
+	results []view.Result  // what went wrong first
+	rest    int
+}
+
+func (o *outcomes) put(id string, done *outcome) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.byID == nil {
+		o.byID = map[string]*outcome{}
+	}
+	if o.byID[id] == nil {
+		o.order = append(o.order, id)
+	}
+	o.byID[id] = done
+	for len(o.order) > mostOutcomes {
+		delete(o.byID, o.order[0])
+		o.order = o.order[1:]
+	}
+}
+
+func (o *outcomes) get(id string) *outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.byID[id]
+}
+
+// carryOut does what the form asks for and leads to the page that says what
+// became of it.
+func (d *draft) carryOut(w http.ResponseWriter, p *plan) error {
+	report, err := d.site.perform(d.request, &p.q, p.actions)
+	if err != nil {
+		return d.refuse(w, err)
+	}
+	if name := d.values.Get("author"); name != "" {
+		keep(w, nameCookie, name)
+	}
+	if d.values.Get("timezone") != "" {
+		keep(w, zoneCookie, d.zone.String())
+	}
+	to := d.back()
+	d.site.outcomes.put(report.ID, d.site.newOutcome(d.command(), to, &report))
+	if len(report.Results) > 1 {
+		to = "/done/" + url.PathEscape(report.ID)
+	} else {
+		to = withDid(to, report.ID)
+	}
+	http.Redirect(w, d.request, to, http.StatusSeeOther)
+	return nil
+}
+
+// withDid adds to an address of a page which command came before.
+func withDid(to, id string) string {
+	u, err := url.Parse(to)
+	if err != nil {
+		return to
+	}
+	q := u.Query()
+	q.Set("did", id)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+func (s *site) newOutcome(command, back string, report *operate.Report) *outcome {
+	o := &outcome{command: command, back: back, counts: map[string]int{}}
+	var fine []view.Result
+	for _, r := range report.Results {
+		word, detail := "not confirmed", "It was asked for; whether it was done shows in the history."
+		if !errors.Is(r.Err, context.DeadlineExceeded) && !errors.Is(r.Err, context.Canceled) {
+			said := s.result(r)
+			word, detail = said.Outcome, sentence(said.Detail)
+		}
+		o.counts[word]++
+		line := view.NewResult(r.Object, word, detail)
+		if r.Err != nil {
+			o.results = append(o.results, line)
+		} else if len(fine) < mostResults {
+			fine = append(fine, line)
+		}
+	}
+	o.results = append(o.results, fine...)
+	o.results = o.results[:min(len(o.results), mostResults)]
+	o.rest = len(report.Results) - len(o.results)
+	return o
+}
+
+// notice says what became of the command that led to a page.
+func (s *site) notice(r *http.Request) view.Notice {
+	id := r.URL.Query().Get("did")
+	if id == "" {
+		return view.Notice{}
+	}
+	o := s.outcomes.get(id)
+	if o == nil {
+		return view.Notice{Tone: "pending", Text: "What became of that command is not kept any more.", Link: view.Link{Label: "See the events", URL: "/events"}}
+	}
+	words, _ := view.CommandWords(o.command)
+	if len(o.results) == 0 {
+		return view.Notice{Tone: "ok", Text: "There was nothing to change."}
+	}
+	line := o.results[0]
+	if line.Badge.Name == "done" {
+		return view.Notice{Tone: "ok", Text: doneText(words, line)}
+	}
+	return view.Notice{Tone: line.Badge.Tone, Text: words.Heading + ": " + line.Badge.Name + ". " + line.Detail}
+}
+
+// doneText says what was done to one object, or to the whole program.
+func doneText(words view.Command, line view.Result) string {
+	if line.URL == "" {
+		return "Done: " + strings.ToLower(words.Heading[:1]) + words.Heading[1:] + "."
+	}
+	return "Done: " + line.Name + " " + words.Done + "."
+}
+
+// done shows what became of a command for many objects.
+func (s *site) done(w http.ResponseWriter, r *http.Request) error {
+	o := s.outcomes.get(r.PathValue("id"))
+	if o == nil {
+		return faultf(http.StatusNotFound, "what became of that command is not kept any more; the events say it")
+	}
+	words, _ := view.CommandWords(o.command)
+	c := s.chrome(r, words.Heading, "")
+	c.Live = ""
+	v := view.Outcome{Chrome: c, Heading: words.Heading, Lines: o.results, Back: o.back}
+	for _, word := range []string{"done", "refused", "failed", "not confirmed"} {
+		if n := o.counts[word]; n > 0 {
+			v.Parts = append(v.Parts, view.NewPart(word, n))
+		}
+	}
+	if o.rest > 0 {
+		v.Rest = "and " + view.Number(o.rest) + " more that were done"
+	}
+	return s.render(w, r, http.StatusOK, page.Outcome(v))
+}
+
+// named says which downtime or comment a form is about.
+func (d *draft) named() string {
+	id := d.values.Get("id")
+	s := d.site
+	if d.command() == "delete-comment" {
+		for o, state := range s.Projection.Extras() {
+			for _, c := range state.Status.Extra.Comments {
+				if c.ID == id {
+					return string(o) + ": “" + c.Text + "”, by " + c.Author
+				}
+			}
+		}
+		return "comment " + id
+	}
+	if r, ok := s.Projection.Program().Rules[id]; ok {
+		return view.RuleTarget(&r) + ": “" + r.Text + "”, by " + r.Author
+	}
+	for _, t := range s.world().Downtimes(func(_ object.ID, t *event.Downtime) bool { return t.ID == id }) {
+		return string(t.Object) + ": “" + t.Text + "”, by " + t.Author
+	}
+	return "downtime " + id
+}
