@@ -62,6 +62,10 @@ func (d *decider) checkSoon() {
 func (d *decider) plan() *event.Measure {
 	m := d.nextMeasure()
 	m.NextCheck = nextActive(d.env, &d.next, m.LastCheck)
+	if x := d.next.Extra; x != nil && x.CheckAt != 0 && m.NextCheck != 0 && m.NextCheck < d.now {
+		// What was missed while nothing ran is made up for by the wish.
+		m.NextCheck = x.CheckAt
+	}
 	return m
 }
 
