@@ -1,7 +1,9 @@
 package build
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +24,8 @@ func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.
 	b := &builder{
 		main: main, unit: main.Number("interval_length", 60),
 		hosts: map[string]*object.Object{}, source: map[string]*objectfile.Object{},
-		groups: map[string]*group{}, commands: map[string]string{},
+		groups: newGroups("hostgroup"), serviceGroups: newGroups("servicegroup"), contactGroups: newGroups("contactgroup"),
+		contacts: map[string]*object.Contact{}, commands: map[string]string{},
 	}
 	settings, problems := Settings(main)
 	b.problems = problems
@@ -40,15 +43,37 @@ func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.
 			b.host(o)
 		}
 	}
-	b.link(objects)
+	b.link()
 	for _, o := range objects {
 		if o.Type == "service" {
 			b.service(o)
 		}
 	}
+	b.linkServices()
+	b.dependencies(objects)
 	set := object.NewSet("", settings, b.made())
-	set.Periods = b.periodSet()
+	b.fill(set)
 	return set, b.problems
+}
+
+// fill adds what a set holds beside hosts and services. A group without members
+// is a group all the same.
+func (b *builder) fill(set *object.Set) {
+	set.Periods = b.periodSet()
+	set.Contacts = b.contacts
+	set.ContactGroups = map[string][]string{}
+	for name, g := range b.contactGroups.byName {
+		set.ContactGroups[name] = sorted(slices.Collect(maps.Keys(g.members)))
+	}
+	for _, all := range []*groups{b.groups, b.serviceGroups} {
+		for _, name := range all.order {
+			if _, ok := set.Groups[name]; !ok {
+				set.Groups[name] = nil
+			}
+		}
+	}
+	set.HostHandler = b.globalHandler("global_host_event_handler")
+	set.ServiceHandler = b.globalHandler("global_service_event_handler")
 }
 
 // builder goes through the objects three times: hosts first, then what they say
@@ -62,10 +87,14 @@ type builder struct {
 	order     []*object.Object // hosts in the order of their definitions
 	hosts     map[string]*object.Object
 	source    map[string]*objectfile.Object // hosts by name
-	groups    map[string]*group
-	commands  map[string]string // command lines
-	services  []service
-	byID      map[object.ID]int
+	commands  map[string]string             // command lines
+
+	groups, serviceGroups, contactGroups *groups
+	contacts                             map[string]*object.Contact
+	declared                             map[*object.Dependency]*objectfile.Object
+	services                             []service
+	onHost                               map[string][]string // names of services by host
+	byID                                 map[object.ID]int
 }
 
 // index notes the objects that others name.
@@ -75,11 +104,14 @@ func (b *builder) index(objects []*objectfile.Object) {
 		case "command":
 			b.commands[o.Name] = o.Text("command_line", "")
 		case "hostgroup":
-			if b.groups[o.Name] == nil {
-				b.groups[o.Name] = &group{source: o, members: map[string]bool{}}
-			}
+			b.define(b.groups, o)
+		case "servicegroup":
+			b.define(b.serviceGroups, o)
+		case "contactgroup":
+			b.define(b.contactGroups, o)
 		}
 	}
+	b.people(objects)
 }
 
 // host makes one host, without what refers to others.
@@ -113,7 +145,7 @@ func (b *builder) legal(o *objectfile.Object) {
 }
 
 // link resolves what hosts say about other hosts and groups.
-func (b *builder) link(objects []*objectfile.Object) {
+func (b *builder) link() {
 	for _, h := range b.order {
 		o := b.source[h.Name]
 		for _, name := range o.Names("parents") {
@@ -125,16 +157,9 @@ func (b *builder) link(objects []*objectfile.Object) {
 			}
 			h.Parents = append(h.Parents, p)
 		}
-		for _, name := range o.Names("hostgroups") {
-			g := b.groups[name]
-			if g == nil {
-				b.problems.Add(o.At("hostgroups"), "there is no hostgroup %q; define it or remove it from this line", name)
-				continue
-			}
-			g.members[h.Name] = true
-		}
+		b.join(b.groups, o, "hostgroups", h.Name)
 	}
-	b.expandGroups(objects)
+	b.expandHostGroups()
 }
 
 // rule reads what hosts and services have in common.
@@ -151,9 +176,14 @@ func (b *builder) rule(kind object.Kind, o *objectfile.Object) *object.Rule {
 		FlapIgnore: b.flapIgnore(kind, o), Check: b.check(o),
 		CheckPeriod: b.periodOf(o, "check_period"), HandlerPeriod: b.periodOf(o, "event_handler_period"),
 		NotePeriod: b.periodOf(o, "notification_period"),
-		Notes:      o.Text("notes", ""), NotesURL: o.Text("notes_url", ""), ActionURL: o.Text("action_url", ""),
+		Handler:    b.handler(o), Off: off(o),
+		Notes: o.Text("notes", ""), NotesURL: o.Text("notes_url", ""), ActionURL: o.Text("action_url", ""),
 	}
-	r.Freshness = b.freshness(kind, o, r)
+	if o.Bool("check_freshness", false) {
+		r.Freshness = seconds(math.Trunc(max(0, o.Number("freshness_threshold", 0))))
+		r.FreshAuto = r.Freshness == 0
+	}
+	b.told(o)
 	return r
 }
 
@@ -238,25 +268,4 @@ func (b *builder) flapIgnore(kind object.Kind, o *objectfile.Object) object.Stat
 		}
 	}
 	return ignored
-}
-
-// freshness returns the age at which a result is stale. Nagios' automatic
-// threshold follows the present state; jaque's is the longer of the intervals.
-func (b *builder) freshness(kind object.Kind, o *objectfile.Object, r *object.Rule) time.Duration {
-	sweep := b.main.Bool("check_service_freshness", true)
-	if kind == object.Host {
-		sweep = b.main.Bool("check_host_freshness", false)
-	}
-	// Both switches must be on: the program sweeps, the object is swept.
-	if !sweep || !o.Bool("check_freshness", false) {
-		return 0
-	}
-	if n := o.Number("freshness_threshold", 0); n > 0 {
-		return seconds(math.Trunc(n))
-	}
-	// Nothing is ever due, so nothing can be late.
-	if r.Interval == 0 {
-		return 0
-	}
-	return max(r.Interval, r.Retry) + seconds(b.main.Number("additional_freshness_latency", 15))
 }

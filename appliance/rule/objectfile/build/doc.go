@@ -3,6 +3,6 @@
 // that Nagios has for both.
 //
 // It expands the hosts of a service, the members of groups, what a service takes
-// from its host, and time periods. It knows no contacts, dependencies or
-// escalations, and never reads a file. Start reading at Build.
+// from its host, time periods, contacts and dependencies. It knows no escalations
+// and not who is told what, and never reads a file. Start reading at Build.
 package build

@@ -1,68 +1,105 @@
 package build
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
 	"jaque.sh/jaque/appliance/rule/objectfile"
 )
 
-// group is a hostgroup on its way to its members.
+// group is a group on its way to its members.
 type group struct {
 	source  *objectfile.Object
 	members map[string]bool
 	state   int // 0 untouched, 1 being expanded, 2 done
 }
 
-// expandGroups fills every group and tells its members.
-func (b *builder) expandGroups(objects []*objectfile.Object) {
-	var names []string
-	for _, o := range objects {
-		if o.Type != "hostgroup" {
-			continue
-		}
-		if g := b.groups[o.Name]; g.source != o {
-			b.problems.Add(o.Pos, "hostgroup %q is already defined at %s; rename one of them", o.Name, g.source.Pos)
-			continue
-		}
-		b.expand(o.Name)
-		names = append(names, o.Name)
+// groups are the groups of one kind, by name.
+type groups struct {
+	kind   string // "hostgroup", the type of its definitions
+	byName map[string]*group
+	order  []string // as they are defined
+	// list returns the members that a definition lists itself.
+	list func(o *objectfile.Object) map[string]bool
+}
+
+func newGroups(kind string) *groups { return &groups{kind: kind, byName: map[string]*group{}} }
+
+// define notes a group before anybody refers to it.
+func (b *builder) define(g *groups, o *objectfile.Object) {
+	if other := g.byName[o.Name]; other != nil {
+		b.problems.Add(o.Pos, "%s %q is already defined at %s; rename one of them", g.kind, o.Name, other.source.Pos)
+		return
 	}
-	sort.Strings(names)
-	for _, name := range names {
-		for host := range b.groups[name].members {
+	g.byName[o.Name] = &group{source: o, members: map[string]bool{}}
+	g.order = append(g.order, o.Name)
+}
+
+// join adds a member to the groups that its own definition lists.
+func (b *builder) join(g *groups, o *objectfile.Object, directive, member string) {
+	for _, name := range o.Names(directive) {
+		if strings.HasPrefix(name, "!") {
+			continue
+		}
+		to := g.byName[name]
+		if to == nil {
+			b.problems.Add(o.At(directive), "there is no %s %q; define it or remove it from this line", g.kind, name)
+			continue
+		}
+		to.members[member] = true
+	}
+}
+
+// expandAll fills every group.
+func (b *builder) expandAll(g *groups) {
+	for _, name := range g.order {
+		b.expand(g, name)
+	}
+}
+
+// expand returns a group with the members of the groups within it.
+func (b *builder) expand(all *groups, name string) *group {
+	g := all.byName[name]
+	within := all.kind + "_members"
+	if g.state != 0 {
+		// A loop is reported where it closes and then read as far as it goes, so that
+		// the rest of the file is still checked.
+		if g.state == 1 {
+			b.problems.Add(g.source.At(within), "%s %q is part of a %s loop; remove one of its groups", all.kind, name, within)
+		}
+		return g
+	}
+	g.state = 1
+	add(g.members, all.list(g.source))
+	for _, sub := range g.source.Names(within) {
+		if all.byName[sub] == nil {
+			b.problems.Add(g.source.At(within), "there is no %s %q; define it or remove it from this line", all.kind, sub)
+			continue
+		}
+		add(g.members, b.expand(all, sub).members)
+	}
+	g.state = 2
+	return g
+}
+
+// expandHostGroups fills every hostgroup and tells its members.
+func (b *builder) expandHostGroups() {
+	b.groups.list = func(o *objectfile.Object) map[string]bool { return b.hostList(o, "members") }
+	b.expandAll(b.groups)
+	for _, name := range sorted(b.groups.order) {
+		for host := range b.groups.byName[name].members {
 			b.hosts[host].Groups = append(b.hosts[host].Groups, name)
 		}
 	}
 }
 
-// expand returns a group with the members of the groups within it.
-func (b *builder) expand(name string) *group {
-	g := b.groups[name]
-	if g.state != 0 {
-		// A loop is reported where it closes and then read as far as it goes, so that
-		// the rest of the file is still checked.
-		if g.state == 1 {
-			b.problems.Add(g.source.At("hostgroup_members"), "hostgroup %q is part of a hostgroup_members loop; remove one of its groups", name)
-		}
-		return g
-	}
-	g.state = 1
-	for host := range b.hostList(g.source, "members") {
-		g.members[host] = true
-	}
-	for _, sub := range g.source.Names("hostgroup_members") {
-		if b.groups[sub] == nil {
-			b.problems.Add(g.source.At("hostgroup_members"), "there is no hostgroup %q; define it or remove it from this line", sub)
-			continue
-		}
-		for host := range b.expand(sub).members {
-			g.members[host] = true
-		}
-	}
-	g.state = 2
-	return g
+func sorted(names []string) []string {
+	names = append([]string{}, names...)
+	sort.Strings(names)
+	return names
 }
 
 // hostList returns the hosts that a directive lists by name, "*" or "!".
@@ -103,20 +140,32 @@ func (b *builder) isPattern(name string) bool {
 
 // matching adds the hosts in whose names a regular expression is found.
 func (b *builder) matching(o *objectfile.Object, directive, pattern string, list map[string]bool) {
-	re, err := regexp.CompilePOSIX(pattern)
-	if err != nil {
-		b.problems.Add(o.At(directive), "%q is no regular expression: %v; correct it or write names", pattern, err)
+	b.matchingNames(o, directive, pattern, "host", slices.Collect(maps.Keys(b.hosts)), list)
+}
+
+func (b *builder) matchingNames(o *objectfile.Object, directive, pattern, what string, names []string, list map[string]bool) {
+	re, ok := b.expression(o, directive, pattern)
+	if !ok {
 		return
 	}
 	found := false
-	for host := range b.hosts {
-		if re.MatchString(host) {
-			list[host], found = true, true
+	for _, name := range names {
+		if re.MatchString(name) {
+			list[name], found = true, true
 		}
 	}
 	if !found {
-		b.noHost(o, directive, pattern)
+		b.problems.Add(o.At(directive), "could not find any %s matching %q; define it or remove it from this line", what, pattern)
 	}
+}
+
+// expression compiles a regular expression, or says what is wrong with it.
+func (b *builder) expression(o *objectfile.Object, directive, pattern string) (*regexp.Regexp, bool) {
+	re, err := regexp.CompilePOSIX(pattern)
+	if err != nil {
+		b.problems.Add(o.At(directive), "%q is no regular expression: %v; correct it or write names", pattern, err)
+	}
+	return re, err == nil
 }
 
 // strike removes the hosts that a directive lists with "!".
@@ -128,23 +177,24 @@ func (b *builder) strike(o *objectfile.Object, directive string, list map[string
 	}
 }
 
-// serviceHosts returns the hosts of a service, true for those named directly.
-func (b *builder) serviceHosts(o *objectfile.Object) map[string]bool {
+// hostsOf returns the hosts that two directives name, true for those named
+// directly.
+func (b *builder) hostsOf(o *objectfile.Object, byName, byGroup string) map[string]bool {
 	list := map[string]bool{}
 	all, out := map[string]bool{}, map[string]bool{}
-	for _, name := range o.Names("hostgroup_name") {
+	for _, name := range o.Names(byGroup) {
 		plain, not := strings.CutPrefix(name, "!")
 		into := all
 		if not {
 			into = out
 		}
-		switch g := b.groups[strings.TrimSpace(plain)]; {
+		switch g := b.groups.byName[strings.TrimSpace(plain)]; {
 		case name == "*":
-			for _, g := range b.groups {
+			for _, g := range b.groups.byName {
 				add(all, g.members)
 			}
 		case g == nil:
-			b.problems.Add(o.At("hostgroup_name"), "there is no hostgroup %q; define it or remove it from this line", plain)
+			b.problems.Add(o.At(byGroup), "there is no hostgroup %q; define it or remove it from this line", plain)
 		default:
 			add(into, g.members)
 		}
@@ -154,10 +204,10 @@ func (b *builder) serviceHosts(o *objectfile.Object) map[string]bool {
 			list[host] = false
 		}
 	}
-	for host := range b.hostList(o, "host_name") {
+	for host := range b.hostList(o, byName) {
 		list[host] = true
 	}
-	b.strike(o, "host_name", list)
+	b.strike(o, byName, list)
 	return list
 }
 

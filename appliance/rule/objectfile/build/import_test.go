@@ -78,6 +78,9 @@ type content struct {
 	Hosts, Services []string
 	Attributes      []attribute
 	Objects         map[string]int
+
+	ServiceDependencies []string `json:"service_dependencies"`
+	HostDependencies    []string `json:"host_dependencies"`
 }
 
 // compare compares a set with what a case says it holds.
@@ -100,10 +103,40 @@ func (c *content) compare(t *testing.T, s *object.Set) {
 	if c.Hosts != nil && !slices.Equal(hosts, c.Hosts) || len(hosts) != c.Objects["host"] {
 		t.Errorf("hosts %q, want %q", hosts, c.Hosts)
 	}
+	c.compareDependencies(t, s)
+	for what, got := range map[string]int{"contact": len(s.Contacts), "contactgroup": len(s.ContactGroups)} {
+		if got != c.Objects[what] {
+			t.Errorf("%d of type %s, want %d", got, what, c.Objects[what])
+		}
+	}
 	for _, a := range c.Attributes {
 		got, ok := value(s, a)
 		if want, _ := json.Marshal(a.Value); ok && string(want) != got {
 			t.Errorf("%s %s: %s is %s, want %s", a.Type, a.Name, a.Attr, got, want)
+		}
+	}
+}
+
+// compareDependencies counts one for each kind of criteria, as Nagios dumps them.
+func (c *content) compareDependencies(t *testing.T, s *object.Set) {
+	t.Helper()
+	var of [2][]string
+	for _, o := range s.Objects {
+		for _, d := range o.Depends {
+			text := strings.Replace(string(o.ID)+" -> "+string(d.Master.ID), "!", "/", -1)
+			for _, is := range []bool{d.Execution != 0 || d.ExecutionPending, d.Notification != 0 || d.NotificationPending} {
+				if is {
+					of[o.Kind()] = append(of[o.Kind()], text)
+				}
+			}
+		}
+	}
+	for k, want := range [][]string{object.Host: c.HostDependencies, object.Service: c.ServiceDependencies} {
+		got := of[k]
+		sort.Strings(got)
+		sort.Strings(want)
+		if n := c.Objects[object.Kind(k).String()+"dependency"]; len(got) != n || want != nil && !slices.Equal(got, want) {
+			t.Errorf("%d dependencies of %ss %q, want %d %q", len(got), object.Kind(k), got, n, want)
 		}
 	}
 }
@@ -115,8 +148,18 @@ func value(s *object.Set, a attribute) (string, bool) {
 	switch key := a.Type + " " + a.Attr; {
 	case key == "hostgroup members":
 		v = names(s.Groups[a.Name])
+	case key == "servicegroup members":
+		v = pairs(s.Groups[a.Name])
+	case key == "contactgroup members":
+		v = s.ContactGroups[a.Name]
+	case a.Type == "contact":
+		return ofContact(s.Contacts[a.Name], a.Attr)
 	case o == nil:
 		return "", false
+	case a.Attr == "event_handler":
+		if v = any(nil); o.Rule.Handler != nil {
+			v = o.Rule.Handler.Name
+		}
 	case key == "host alias":
 		v = o.Alias
 	case key == "host parents":
@@ -133,6 +176,31 @@ func value(s *object.Set, a attribute) (string, bool) {
 		v = map[bool]int{true: 1}[o.Rule.Volatile]
 	case strings.HasPrefix(a.Attr, "_"):
 		v = o.Vars[a.Attr[1:]]
+	default:
+		return "", false
+	}
+	text, err := json.Marshal(v)
+	return string(text), err == nil
+}
+
+func pairs(services []*object.Object) []string {
+	list := make([]string, len(services))
+	for i, o := range services {
+		list[i] = o.Host.Name + "/" + o.Name
+	}
+	sort.Strings(list)
+	return list
+}
+
+func ofContact(c *object.Contact, attr string) (string, bool) {
+	var v any
+	switch {
+	case attr == "alias":
+		v = c.Alias
+	case attr == "email" && c.Email != "":
+		v = c.Email
+	case strings.HasPrefix(attr, "_"):
+		v = c.Vars[attr[1:]]
 	default:
 		return "", false
 	}
@@ -209,7 +277,7 @@ func (m *mistake) found(problems objectfile.Problems) bool {
 func (m *mistake) aboutOthers(objects []*objectfile.Object) bool {
 	for _, o := range objects {
 		if m.File != nil && o.File == *m.File && o.Line <= m.Lines[0] && o.End >= m.Lines[0] {
-			return !slices.Contains([]string{"host", "service", "hostgroup"}, o.Type)
+			return slices.Contains([]string{"hostescalation", "serviceescalation"}, o.Type)
 		}
 	}
 	return false

@@ -97,7 +97,7 @@ flap_detection_options n; check_freshness 1; freshness_threshold 90; notes n; ch
 	if !reflect.DeepEqual(*r, want) {
 		t.Errorf("service:\n got %+v\nwant %+v", *r, want)
 	}
-	if auto := s.Get("h!auto").Rule; auto.Freshness != 65*time.Second || auto.NoteInterval != 90*time.Second {
+	if auto := s.Get("h!auto").Rule; auto.Freshness != 0 || !auto.FreshAuto || auto.NoteInterval != 90*time.Second {
 		t.Errorf("automatic freshness: %+v", auto)
 	}
 }
@@ -150,6 +150,7 @@ func TestProblemsNameThePlaceAndWhatToWrite(t *testing.T) {
 	want := []string{
 		`nagios.cfg:1: invalid service_check_timeout_state "x"; write o, w, c or u`,
 		`nagios.cfg:3: interval_length "0" is no number of seconds; write for example 60`,
+		`objects.cfg:21: hostgroup "g" is already defined at objects.cfg:16; rename one of them`,
 		`objects.cfg:6: check_interval of host "a" is below 0; write 0 or more`,
 		`objects.cfg:5: invalid initial_state "x" of host "a"; write o, d or u`,
 		`objects.cfg:9: host "a" is already defined at objects.cfg:1; rename one of them`,
@@ -161,7 +162,6 @@ func TestProblemsNameThePlaceAndWhatToWrite(t *testing.T) {
 		`objects.cfg:19: could not find any host matching "nobody"; define it or remove it from this line`,
 		`objects.cfg:18: hostgroup "g" is part of a hostgroup_members loop; remove one of its groups`,
 		`objects.cfg:18: there is no hostgroup "lost"; define it or remove it from this line`,
-		`objects.cfg:21: hostgroup "g" is already defined at objects.cfg:16; rename one of them`,
 		`objects.cfg:27: there is no hostgroup "nix"; define it or remove it from this line`,
 		`objects.cfg:26: could not find any host matching "zed"; define it or remove it from this line`,
 		`objects.cfg:29: service "s": check command "c!x": there is no command "c"; define it or name another`,

@@ -13,6 +13,7 @@ import (
 // the host itself goes before one that names a group.
 type service struct {
 	object *object.Object
+	source *objectfile.Object
 	direct bool
 }
 
@@ -20,7 +21,7 @@ type service struct {
 // for the same host the later counts.
 func (b *builder) service(o *objectfile.Object) {
 	b.legal(o)
-	hosts := b.serviceHosts(o)
+	hosts := b.hostsOf(o, "host_name", "hostgroup_name")
 	names := make([]string, 0, len(hosts))
 	for host := range hosts {
 		names = append(names, host)
@@ -34,7 +35,7 @@ func (b *builder) service(o *objectfile.Object) {
 			ID: object.ServiceID(name, o.Name), Name: o.Name, Alias: o.Text("display_name", ""),
 			Host: h, Rule: b.implied(rule, o, name), Vars: vars,
 		}
-		b.put(service{s, hosts[name]})
+		b.put(service{s, o, hosts[name]})
 	}
 }
 
