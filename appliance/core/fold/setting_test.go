@@ -64,7 +64,7 @@ func TestTheBitsOfModifiedAttributes(t *testing.T) {
 		8:      fold.Switch{What: object.SwitchEventHandler},
 		16:     fold.Switch{What: object.SwitchFlapDetection, On: true},
 		64:     fold.Switch{What: object.SwitchPerfdata},
-		128:    fold.Switch{What: object.SwitchObsess, On: true},
+		128:    fold.Switch{What: object.SwitchObsess},
 		1024:   fold.Tune{Name: "interval", Value: "10m"},
 		2048:   fold.Tune{Name: "retry", Value: "10m"},
 		4096:   fold.Tune{Name: "attempts", Value: "9"},

@@ -21,7 +21,7 @@ const allSwitches = object.Switches(1<<len(switchNames) - 1)
 
 // configured returns the switches that are on by the object's config.
 func configured(o *object.Object) object.Switches {
-	on := object.SwitchNotifications | object.SwitchEventHandler | object.SwitchPerfdata
+	on := object.SwitchNotifications | object.SwitchEventHandler | object.SwitchPerfdata | object.SwitchObsess
 	if o.Rule.Active {
 		on |= object.SwitchActive
 	}
