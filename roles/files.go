@@ -59,7 +59,7 @@ func writeState(w io.Writer, p *projection.Projection, engineID string, now time
 	if _, err := w.Write(begin[:len(begin)-1]); err != nil {
 		return err
 	}
-	own := &wire.Context{Owner: func(object.ID) string { return engineID }}
+	own := &wire.Context{State: p.State, Set: p.Set(), Owner: func(object.ID) string { return engineID }}
 	if err := writeItems(w, p, object.Host, "hosts", own); err != nil {
 		return err
 	}

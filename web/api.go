@@ -35,6 +35,9 @@ func eventParams() []wire.Param {
 	}
 }
 
+const commandHelp = "ask for one thing, of one object or of many. With preview nothing is done and the answer is 200. A group, a filter or " +
+	"a scope that touches more than 50 objects must be confirmed with their number: 409 says it"
+
 // apiRoutes is the one table of the API: what is served and what OpenAPI says.
 func (s *site) apiRoutes() []route {
 	fields := []wire.Param{{Name: "fields", Type: "string", Help: "fields, separated by commas; default all"}, atParam()}
@@ -50,8 +53,8 @@ func (s *site) apiRoutes() []route {
 	stream := get("api_stream", "/events/stream", s.stream, streamHelp, "Event", append(eventParams(), positionParams()...)...)
 	stream.stream, stream.doc[0].Media = true, "text/event-stream"
 	commands := route{name: "api_commands", path: root + "/commands", post: s.command, doc: []wire.Route{{
-		Method: "POST", Path: root + "/commands", Help: "ask the engine for something", Body: "Command", Answer: "Accepted",
-		Status: 202, Write: true,
+		Method: "POST", Path: root + "/commands", Help: commandHelp, Body: "Command", Answer: "Accepted",
+		Status: 202, Write: true, Other: map[int]string{200: "Preview"},
 	}}}
 	return []route{
 		get("api_status", "/status", s.status, "what this process is and how it does", "Status"),
@@ -61,6 +64,9 @@ func (s *site) apiRoutes() []route {
 		get("api_service", "/services/{host}/{service}", s.one, "one service", "Service", fields...),
 		get("api_events", "/events", s.events, "history, newest first", "Events", history...),
 		stream,
+		get("api_downtimes", "/downtimes", s.downtimes, "downtimes of objects, and rules for many objects or times", "Downtimes", readParams()...),
+		get("api_comments", "/comments", s.comments, "comments of objects", "Comments", readParams()...),
+		get("api_settings", "/settings", s.settings, "what operators set against the configuration", "Settings", readParams()...),
 		commands,
 		get("api_openapi", "/openapi.json", s.describe, "this description", "OpenAPI"),
 	}
@@ -118,7 +124,7 @@ func (s *site) list(k object.Kind) handle {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-cache")
-		s.sent(r, s.writeList(w, result, cols, s.context(at)))
+		s.sent(r, s.writeList(w, result, cols, s.context(p, at)))
 		return nil
 	}
 }
@@ -207,7 +213,7 @@ func (s *site) one(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return faultf(http.StatusBadRequest, "fields: %v", err)
 	}
-	return s.write(w, r, append(wire.AppendItem(nil, &item, cols, s.context(at)), '\n'))
+	return s.write(w, r, append(wire.AppendItem(nil, &item, cols, s.context(p, at)), '\n'))
 }
 
 // item returns the object that the path names.

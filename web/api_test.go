@@ -22,7 +22,8 @@ type listAnswer struct {
 // fields are the fields of an item that are promised, in their order.
 var fields = strings.Fields(`host service state state_type attempt max_attempts output long_output perfdata last_check
 	next_check last_state_change last_hard_state_change latency execution_time acknowledged downtime_depth flapping
-	percent_state_change labels groups zone owner epoch check_kind`)
+	percent_state_change labels groups zone owner epoch check_kind acknowledgement in_downtime downtimes comments root
+	settings check_period freshness stale`)
 
 func TestItemsHaveExactlyTheFieldsThatArePromised(t *testing.T) { // S009
 	srv := serve(t, options(sample.Office()))

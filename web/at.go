@@ -107,13 +107,13 @@ func (s *site) instantOf(r *http.Request) (*projection.Projection, object.Time, 
 	return p, at, err
 }
 
-// context returns what items are written with.
-func (s *site) context(at object.Time) *wire.Context {
+// context returns what items of a projection are written with.
+func (s *site) context(p *projection.Projection, at object.Time) *wire.Context {
 	if at != 0 {
-		return &wire.Context{} // who owned an object then is not known
+		return &wire.Context{State: p.State, Set: p.Set()} // who owned an object then is not known
 	}
 	now := s.Now()
-	return &wire.Context{Owner: s.owner(), Next: func(i *projection.Item) object.Time { return s.next(i, now) }}
+	return &wire.Context{State: p.State, Set: p.Set(), Owner: s.owner(), Next: func(i *projection.Item) object.Time { return s.next(i, now) }}
 }
 
 // owner returns who tells the owners of objects for one answer: asking the

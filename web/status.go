@@ -21,6 +21,9 @@ type statusAnswer struct {
 	Latency  Latency     `json:"check_latency"`
 	Config   reload      `json:"config"`
 	Trouble  []string    `json:"trouble"` // sentences on what is wrong with this process
+	// Switches are those of the whole program that operators set against the
+	// configuration.
+	Switches []wire.ProgramSwitch `json:"switches"`
 }
 
 // logAnswer says how far the log was read. Age is in seconds since the newest
@@ -63,9 +66,10 @@ func (s *site) status(w http.ResponseWriter, r *http.Request) error {
 	answer := statusAnswer{
 		Version: st.Version, Role: st.Role, EngineID: st.EngineID, Epoch: max(st.Epoch, s.Projection.Epoch()),
 		Members: append([]string{}, st.Members...), Started: wire.Stamp(st.Started),
-		Log:     logAnswer{Seq: at.Log, Results: at.Results, Newest: wire.Time(s.Projection.Newest())},
-		Counts:  counts(s.Projection.Counts()),
-		Latency: st.Latency, Trouble: append([]string{}, s.Trouble()...),
+		Log:      logAnswer{Seq: at.Log, Results: at.Results, Newest: wire.Time(s.Projection.Newest())},
+		Counts:   counts(s.Projection.Counts()),
+		Switches: programSwitches(set, s.Projection.Program(), true),
+		Latency:  st.Latency, Trouble: append([]string{}, s.Trouble()...),
 		Config: reload{
 			Generation: set.Generation, LastReload: wire.Stamp(st.Reload.At), Successful: st.Reload.OK,
 			Problems: append([]string{}, st.Reload.Problems...), Hosts: len(set.Hosts), Services: len(set.Objects) - len(set.Hosts),

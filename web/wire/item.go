@@ -15,7 +15,7 @@ import (
 // Column is one field of a list item.
 type Column struct {
 	Name string
-	Kind string // of its value: string, integer, number, boolean, time, map, list
+	Kind string // of its value: string, integer, number, boolean, time, map, list, acknowledgement, settings
 	Help string
 	add  func(b []byte, i *projection.Item, c *Context) []byte
 }
@@ -26,16 +26,24 @@ type Context struct {
 	Owner func(object.ID) string // nil = nobody is known to own anything
 	// Next tells when the next check is planned, 0 for never; nil = as the last
 	// measurement says.
-	Next   func(i *projection.Item) object.Time
+	Next func(i *projection.Item) object.Time
+	// State tells about other objects; nil = nothing is known of them.
+	State func(object.ID) *fold.State
+	Set   *object.Set // the running configuration; nil = the objects alone are known
+
 	labels labels
+	host   *object.Object // whose downtime is in down
+	down   bool
+	env    *fold.Env // of the item that is written
 }
 
 // Columns returns the fields of an item of a kind in their order.
 func Columns(k object.Kind) []Column {
+	all := slices.Concat(columns, handled)
 	if k == object.Host {
-		return slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Name == "service" })
+		return slices.DeleteFunc(all, func(c Column) bool { return c.Name == "service" })
 	}
-	return slices.Clone(columns)
+	return all
 }
 
 // Pick returns the columns that a comma-separated list names, all for "".

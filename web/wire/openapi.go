@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"maps"
 	"strings"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -21,11 +22,12 @@ type Route struct {
 	Path   string // with {name} for parts
 	Help   string
 	Params []Param
-	Body   string // name of the schema of the body, "" = none
-	Answer string // name of the schema of the answer
-	Status int    // of success
-	Write  bool   // needs the token, if one is configured
-	Media  string // of the answer; "" = application/json
+	Body   string         // name of the schema of the body, "" = none
+	Answer string         // name of the schema of the answer
+	Status int            // of success
+	Write  bool           // needs the token, if one is configured
+	Media  string         // of the answer; "" = application/json
+	Other  map[int]string // schemas of further answers by status
 }
 
 type dict = map[string]any
@@ -67,6 +69,11 @@ func operation(r Route) dict {
 			}},
 		},
 	}
+	for status, name := range r.Other {
+		op["responses"].(dict)[statusText(status)] = dict{
+			"description": "nothing was done", "content": dict{"application/json": dict{"schema": ref(name)}},
+		}
+	}
 	params := []any{}
 	for part := range strings.SplitSeq(r.Path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
@@ -104,16 +111,23 @@ func schemas() dict {
 			"next":  dict{"type": "string", "description": "cursor of the next page, empty on the last"},
 		})
 	}
+	all := operatorSchemas()
 	condition := record(dict{"state": typed("string"), "state_type": typed("string"), "attempt": typed("integer")})
-	return dict{
+	maps.Copy(all, dict{
 		"Host":     itemSchema(object.Host),
 		"Service":  itemSchema(object.Service),
 		"Hosts":    list("Host"),
 		"Services": list("Service"),
-		"Status": record(dict{"trouble": dict{
-			"type": "array", "items": typed("string"),
-			"description": "sentences on what is wrong with this process, such as a log that is not being written; empty while all is well",
-		}}),
+		"Status": record(dict{
+			"trouble": dict{
+				"type": "array", "items": typed("string"),
+				"description": "sentences on what is wrong with this process, such as a log that is not being written; empty while all is well",
+			},
+			"switches": dict{
+				"type": "array", "items": ref("ProgramSwitch"),
+				"description": "switches of the whole program that operators set against the configuration",
+			},
+		}),
 		"Event": record(dict{
 			"stream": typed("string"), "seq": typed("integer"), "id": typed("string"), "time": typed("time"),
 			"kind": typed("string"), "object": typed("string"), "epoch": typed("integer"), "writer": typed("string"),
@@ -121,17 +135,14 @@ func schemas() dict {
 			"author": typed("string"), "text": typed("string"), "facts": typed("map"),
 		}),
 		"Events": record(dict{"items": dict{"type": "array", "items": ref("Event")}}),
-		"Command": record(dict{
-			"command": typed("string"), "object": typed("string"), "state": typed("string"),
-			"output": typed("string"), "long_output": typed("string"), "perfdata": typed("string"),
-		}),
-		"Accepted": record(dict{"id": typed("string")}),
 		"Problem": record(dict{
 			"type": typed("string"), "title": typed("string"), "status": typed("integer"), "detail": typed("string"),
 			"known": typed("list"), "did_you_mean": typed("string"), "column": typed("integer"),
+			"field": typed("string"), "total": typed("integer"),
 		}),
 		"OpenAPI": dict{"type": "object"},
-	}
+	})
+	return all
 }
 
 func record(properties dict) dict { return dict{"type": "object", "properties": properties} }
@@ -155,6 +166,10 @@ func typed(kind string) dict {
 		return dict{"type": "object", "additionalProperties": dict{"type": "string"}}
 	case "list":
 		return dict{"type": "array", "items": dict{"type": "string"}}
+	case "acknowledgement":
+		return dict{"anyOf": []any{ref("Acknowledgement"), dict{"type": "null"}}}
+	case "settings":
+		return dict{"type": "array", "items": ref("Setting")}
 	}
 	return dict{"type": kind}
 }
