@@ -1,0 +1,111 @@
+package engine_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/roles/engine"
+)
+
+// tree is a core switch, a web server behind it and a service on that. Hosts are
+// checked once an hour, so that whatever is sooner was asked for.
+func tree() (*object.Set, map[string]*object.Object) {
+	rule := func(interval time.Duration) *object.Rule {
+		return &object.Rule{
+			Check: object.Check{Kind: object.CheckDummy, Dummy: &object.DummyCheck{}}, Interval: interval, Retry: 10 * time.Second,
+			Timeout: 10 * time.Second, Attempts: 3, Active: true, Passive: true,
+		}
+	}
+	sw := &object.Object{ID: "sw", Name: "sw", Rule: rule(time.Hour)}
+	web := &object.Object{ID: "web", Name: "web", Rule: rule(time.Hour), Parents: []*object.Object{sw}}
+	http := &object.Object{ID: "web!http", Name: "http", Host: web, Rule: rule(time.Minute)}
+	set := object.NewSet("g1", object.DefaultSettings(), []*object.Object{sw, web, http})
+	return set, map[string]*object.Object{"sw": sw, "web": web, "http": http}
+}
+
+// failing answers with a problem for the objects that are broken.
+type failing struct{ sw, web, http atomic.Bool }
+
+func (f *failing) answer(j engine.Job) fold.Result {
+	bad := map[object.ID]*atomic.Bool{"sw": &f.sw, "web": &f.web, "web!http": &f.http}[j.Object.ID].Load()
+	switch {
+	case !bad:
+		return fold.Result{Output: "fine"}
+	case j.Object.Kind() == object.Host:
+		return fold.Result{State: object.Down, Output: "no answer"}
+	}
+	return fold.Result{State: object.Critical, Output: "broken"}
+}
+
+// A failure is followed up at once: the service asks for its host, the host for
+// its parent, and the lists know the root without waiting an hour.
+func TestAFailureAsksForHostsAndParents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, _ := tree()
+		var bad failing
+		g := start(t, set, newJournal(), &runner{answer: bad.answer})
+		time.Sleep(61 * time.Minute) // everything was checked once
+		bad.sw.Store(true)
+		bad.web.Store(true)
+		bad.http.Store(true)
+		time.Sleep(2 * time.Minute)
+		for id, want := range map[object.ID]object.State{"sw": object.Down, "web": object.Unreachable, "web!http": object.Critical} {
+			if st := g.status(id); st.State != want {
+				t.Errorf("%s is %s, want %s", id, st.State.Name(id.Kind()), want.Name(id.Kind()))
+			}
+		}
+		if st := g.status("web"); st.Root != "sw" || g.status("sw").Root != "" {
+			t.Errorf("the root of web is %q", st.Root)
+		}
+		if d := g.run.times("web")[1].Sub(g.run.times("web")[0]); d > 62*time.Minute {
+			t.Errorf("the host was checked after %s", d)
+		}
+		g.end()
+	})
+}
+
+// A host's soft problem is retried at its pace, however many services ask.
+func TestDemandsDoNotHurryASoftProblem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, o := tree()
+		o["web"].Rule.Retry = 5 * time.Minute
+		var bad failing
+		g := start(t, set, newJournal(), &runner{answer: bad.answer})
+		time.Sleep(61 * time.Minute)
+		bad.web.Store(true)
+		bad.http.Store(true)
+		time.Sleep(4 * time.Minute)
+		if st := g.status("web"); st.Type != object.Soft || st.Attempt != 1 {
+			t.Errorf("after four minutes of a retry interval of five: %+v", st)
+		}
+		g.end()
+	})
+}
+
+func TestABlockedCheckIsSkippedAndPlannedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, o := tree()
+		o["http"].Depends = []*object.Dependency{{Master: o["sw"], Execution: 1 << object.Down}}
+		var bad failing
+		bad.sw.Store(true)
+		g := start(t, set, newJournal(), &runner{answer: bad.answer})
+		time.Sleep(2 * time.Hour)
+		before := len(g.run.times("web!http"))
+		time.Sleep(time.Hour)
+		if n := len(g.run.times("web!http")); n != before {
+			t.Errorf("%d checks although what the service depends on is down", n-before)
+		}
+		bad.sw.Store(false)
+		time.Sleep(time.Hour) // the switch comes back with its next check
+		before = len(g.run.times("web!http"))
+		time.Sleep(time.Hour)
+		if n := len(g.run.times("web!http")) - before; n != 60 {
+			t.Errorf("%d checks in an hour after the switch is back, want 60", n)
+		}
+		g.end()
+	})
+}
