@@ -141,7 +141,7 @@ func (e *Engine) next(key int32, p *pending) bool {
 func (e *Engine) refuse(o *object.Object, j job, err error) {
 	e.metrics.refused.Inc()
 	if j.order != nil {
-		e.answer(j.order, fmt.Errorf("%s: %w", err, ErrRefused))
+		e.answer(j.order, fmt.Errorf("%w: %w", err, ErrRefused))
 		return
 	}
 	e.log.Error("a decision was refused and is dropped", "object", string(o.ID), "command", fmt.Sprintf("%T", j.command), "err", err)

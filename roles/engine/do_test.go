@@ -36,7 +36,7 @@ func (g *rig) bulk(ids []object.ID, c fold.Command) operate.Report {
 
 func TestTwentyThousandActionsAreDoneEachOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := start(t, site(1000, 19), newJournal(), &runner{})
+		g := start(t, fleet(1000, 19), newJournal(), &runner{})
 		var ids []object.ID
 		for _, o := range g.p.Set().Objects {
 			ids = append(ids, o.ID)
