@@ -34,8 +34,9 @@ define service {
 
 // The traces that were taken from a running Nagios Core 4.5. A step is "svc 2"
 // or "host 2" (an exit code, submitted unless the step says active), or "ack 1"
-// and "ack 2" for an acknowledgement of the service; what follows the arrow is
-// the state that must come of it.
+// and "ack 2" for an acknowledgement of the service, "down 4" for a downtime of
+// four minutes from now, "flex 30" for one of two minutes inside the next thirty;
+// what follows the arrow is the state that must come of it.
 func TestGoldenTraces(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -94,6 +95,24 @@ func TestGoldenTraces(t *testing.T) {
 			trace: `svc 0 > OK H1, svc 1 > W S1, ack 1 > acked, svc 0 > not acked`,
 		},
 		{
+			name: "a problem and its recovery inside a downtime", attempts: 3,
+			trace: `svc 2 > C S1, svc 2 > C S2, svc 2 > C H3, down 4 > C H3 in 1 downtime, svc 2 > C H3 in 1 downtime,
+				svc 0 > OK H1 in 1 downtime, svc 0 > OK H1 in 1 downtime, tick 0 > no downtime, svc 0 > OK H1`,
+		},
+		{
+			name: "a downtime that is deleted early", attempts: 1,
+			trace: `svc 0 > OK H1, down 60 > OK H1 in 1 downtime, svc 2 > C H1 in 1 downtime, cancel 0 > no downtime, svc 2 > C H1`,
+		},
+		{
+			name: "a flexible downtime starts with the soft problem and outlasts the recovery", attempts: 3,
+			trace: `svc 0 > OK H1, flex 30 > no downtime, svc 0 > no downtime, svc 2 > C S1 in 1 downtime,
+				svc 0 > OK H1 in 1 downtime, tick 0 > no downtime, svc 2 > no downtime`,
+		},
+		{
+			name: "a flexible downtime waits where the problem was there before its window", attempts: 1,
+			trace: `svc 2 > C H1, flex 30 > no downtime, svc 2 > no downtime, svc 1 > W H1 in 1 downtime`,
+		},
+		{
 			name: "flapping between 10 and 20 percent", attempts: 1,
 			service: "low_flap_threshold 10\n  high_flap_threshold 20\n", main: "enable_flap_detection=1\n",
 			trace: `svc 0 > 0.00, svc 2 > 6.25, svc 0 > 12.37, svc 2 > 18.36, svc 0 > 24.21 flapping, svc 2 > 29.93 flapping,
@@ -131,13 +150,31 @@ func (w *world) golden(do string, now object.Time) object.ID {
 		w.check(host, n, "x", verb == "host", now)
 		return host
 	case "ack":
-		st := w.states[service]
-		st.Status.Ack = object.AckKind(n)
-		st.Status.Extra = &event.Extra{AckAuthor: "ops"}
+		w.must(service, fold.Acknowledge{Kind: object.AckKind(n), Author: "ops", Text: "on it"}, now)
+		return service
+	case "down", "flex":
+		d := event.Downtime{Start: now, End: now + object.Time(n)*60e3, Author: "ops", Text: "maintenance"}
+		if verb == "flex" {
+			d.Start, d.Duration = now+1, 120e3
+		}
+		w.must(service, fold.ScheduleDowntime{Downtime: d}, now)
+		return service
+	case "cancel":
+		w.must(service, fold.CancelDowntimes{All: true}, now)
+		return service
+	case "tick":
+		w.must(service, fold.Tick{}, now)
 		return service
 	}
 	w.t.Fatalf("no step %q", do)
 	return ""
+}
+
+func (w *world) must(id object.ID, c fold.Command, now object.Time) {
+	w.t.Helper()
+	if _, err := w.decide(id, c, now); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // describe says about a state what the wanted text is about.
@@ -148,6 +185,11 @@ func describe(id object.ID, s *fold.State, want string) string {
 			return "acked"
 		}
 		return "not acked"
+	case strings.HasSuffix(want, "downtime"):
+		if s.Status.DowntimeDepth == 0 {
+			return "no downtime"
+		}
+		return fmt.Sprintf("%s in %d downtime", brief(id, s), s.Status.DowntimeDepth)
 	case strings.Contains(want, "."):
 		text := fmt.Sprintf("%.2f", fold.Percent(s.Measure.Ring))
 		if s.Status.Flapping {

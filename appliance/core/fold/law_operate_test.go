@@ -75,7 +75,7 @@ func run(t *rapid.T, look func(*fold.Env, *fold.State, fold.Command, *fold.Decis
 	for i := range rapid.IntRange(1, 25).Draw(t, "length") {
 		now += object.Time(rapid.IntRange(0, 60_000).Draw(t, "later"))
 		if rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
-			far = rapid.SampledFrom([]fold.Trigger{{}, {Known: true}, {Known: true, Started: now - 1}}).Draw(t, "trigger")
+			far = rapid.SampledFrom([]fold.Trigger{{}, {Known: true}, {Known: true, Started: now - 1}, {Known: true, Started: now + 9000}}).Draw(t, "trigger")
 		}
 		env.ID, env.Comment, env.Downtime = fmt.Sprint("d", i), uint64(i+1), uint64(i+1)
 		c := day(t, now)
