@@ -3,20 +3,25 @@ package macro_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/external"
 	"jaque.sh/jaque/appliance/rule/macro"
 	"jaque.sh/jaque/appliance/rule/objectfile"
 	"jaque.sh/jaque/appliance/rule/objectfile/build"
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/appliance/rule/output"
 )
 
@@ -121,6 +126,8 @@ type world struct {
 	states  map[object.ID]*fold.State
 	source  map[object.ID]*objectfile.Object
 	objects []*objectfile.Object
+	program program.State
+	seq     uint64
 	src     macro.Source
 }
 
@@ -143,7 +150,7 @@ func newWorld(t *testing.T, config, main, resource string) *world {
 	}
 	w.joinServiceGroups()
 	w.src = macro.Source{
-		Find: set.Get, Objects: set.Objects, State: func(id object.ID) *fold.State { return w.states[id] },
+		Find: set.Get, Objects: set.Objects, Period: func(name string) object.Period { return set.Periods[name] }, State: func(id object.ID) *fold.State { return w.states[id] },
 		HostGroup: w.hostGroup, FindContact: w.contact, ContactGroup: w.contactGroup,
 		User:         func(n int) string { return users[n] },
 		ServiceGroup: w.serviceGroup,
@@ -244,7 +251,13 @@ func (w *world) contact(name string) *macro.Contact {
 	}
 	c := &macro.Contact{
 		Name: name, Alias: d.Text("alias", ""), Email: d.Text("email", ""), Pager: d.Text("pager", ""),
-		Groups: d.Names("contactgroups"), Vars: d.Vars(),
+		Groups: d.Names("contactgroups"), Vars: map[string]string{},
+	}
+	maps.Copy(c.Vars, d.Vars())
+	for _, set := range w.program.Contacts[name].Settings {
+		if v, ok := strings.CutPrefix(set.Name, event.SettingVar); ok {
+			c.Vars[v] = set.Value
+		}
 	}
 	for i := range c.Addresses {
 		c.Addresses[i] = d.Text("address"+string(rune('1'+i)), "")
@@ -273,13 +286,15 @@ func (w *world) contactGroup(name string) *macro.ContactGroup {
 // play runs the steps of a case and returns the source of its object.
 func (w *world) play(c testCase) *macro.Source {
 	w.t.Helper()
+	w.src.Started = object.Time(c.Input.Start-60) * 1000
 	src := w.src
-	src.Started = object.Time(c.Input.Start-60) * 1000
 	src.Now = object.Time(c.Input.Start) * 1000
 	for _, s := range c.Input.Steps {
 		src.Now = object.Time(c.Input.Start+s.At) * 1000
+		w.pass(src.Now)
 		if s.Cmd != "" {
-			s = submitted(s)
+			w.operate(s.Cmd, src.Now)
+			continue
 		}
 		w.check(s, src.Now)
 	}
@@ -294,25 +309,46 @@ func (w *world) play(c testCase) *macro.Source {
 	return &src
 }
 
-// submitted turns a command that submits a result into the step it means; any
-// other becomes a step about nothing.
-func submitted(s step) step {
-	name, rest, _ := strings.Cut(s.Cmd, ";")
-	parts := strings.SplitN(rest, ";", 4)
-	out := step{At: s.At, Kind: "passive"}
-	switch {
-	case name == "PROCESS_SERVICE_CHECK_RESULT" && len(parts) == 4:
-		out.Service = parts[0] + "/" + parts[1]
-		parts = parts[2:]
-	case name == "PROCESS_HOST_CHECK_RESULT" && len(parts) >= 3:
-		out.Host = parts[0]
-		parts = []string{parts[1], strings.Join(parts[2:], ";")}
-	default:
-		return out
+// operate carries out an external command.
+func (w *world) operate(line string, now object.Time) {
+	w.t.Helper()
+	c, err := external.Parse(line, now)
+	if err != nil {
+		w.t.Log(err)
+		return
 	}
-	out.RC, _ = strconv.Atoi(parts[0])
-	out.Output = output.Unescape(parts[1])
-	return out
+	actions, err := external.Translate(&operate.World{Set: w.set, State: w.src.State, Program: &w.program, Now: now}, c)
+	if err != nil {
+		w.t.Log(err)
+	}
+	for _, a := range actions {
+		if a.Program == nil {
+			w.decide(w.set.Get(a.Object), a.Command, now)
+			continue
+		}
+		env := &program.Env{Set: w.set, Epoch: 1, Writer: "a", Instance: "1", ID: "d"}
+		d, err := program.Decide(env, &w.program, a.Program, now)
+		if err != nil || !d.HasLog {
+			w.t.Log(err)
+			continue
+		}
+		w.seq++
+		d.Log.Seq = w.seq
+		w.program, _ = program.Apply(w.program, &d.Log)
+	}
+}
+
+// pass lets time pass: downtimes start and end.
+func (w *world) pass(now object.Time) {
+	w.t.Helper()
+	for _, o := range w.set.Objects {
+		for range 100 {
+			if work, _ := fold.Due(w.env(o), w.states[o.ID], now); work != fold.PassTime {
+				break
+			}
+			w.decide(o, fold.Tick{}, now)
+		}
+	}
 }
 
 func (w *world) check(s step, now object.Time) {
@@ -332,7 +368,17 @@ func (w *world) check(s step, now object.Time) {
 			return
 		}
 	}
-	env := &fold.Env{Object: o, Settings: &w.set.Settings, Epoch: 1, Writer: "a", Instance: "1", ID: "d"}
+	w.decide(o, fold.Result{
+		State: res.State, Passive: s.Kind == "passive", Output: res.Output, Long: res.Long, Perfdata: res.Perfdata, Start: now,
+	}, now)
+}
+
+func (w *world) env(o *object.Object) *fold.Env {
+	settings := program.Effective(w.set.Settings, &w.program)
+	env := &fold.Env{
+		Object: o, Settings: &settings, Periods: w.set.Periods, Look: w.src.State, Comment: 1, Downtime: 1,
+		Started: w.src.Started, Epoch: 1, Writer: "a", Instance: "1", ID: fmt.Sprint("d", w.seq),
+	}
 	if o.Host != nil {
 		env.Host = w.states[o.Host.ID]
 	}
@@ -341,17 +387,29 @@ func (w *world) check(s step, now object.Time) {
 			env.ParentsUp++
 		}
 	}
-	d, err := fold.Decide(env, w.states[id], fold.Result{
-		State: res.State, Passive: s.Kind == "passive", Output: res.Output, Long: res.Long, Perfdata: res.Perfdata, Start: now,
-	}, now)
+	return env
+}
+
+// decide decides a command about an object and folds what comes of it.
+func (w *world) decide(o *object.Object, c fold.Command, now object.Time) {
+	w.t.Helper()
+	d, err := fold.Decide(w.env(o), w.states[o.ID], c, now)
 	if err != nil {
-		w.t.Fatal(err)
+		w.t.Log(err)
+		return
 	}
 	e := &d.Result
 	if d.HasLog {
 		e = &d.Log
-		e.Seq = w.states[id].Last + 1
 	}
-	next, _ := fold.Apply(*w.states[id], e)
-	w.states[id] = &next
+	if !d.HasLog && !d.HasResult {
+		return
+	}
+	w.seq++
+	e.Seq = w.seq
+	next, outcome := fold.Apply(*w.states[o.ID], e)
+	if outcome != fold.Accepted {
+		w.t.Fatalf("%s of %s was %s", e.Kind, o.ID, outcome)
+	}
+	w.states[o.ID] = &next
 }
