@@ -109,8 +109,13 @@ func (p *Period) stretch(at int64) (offset, until int64) {
 	t := time.Unix(at, 0).In(p.zone)
 	_, seconds := t.Zone()
 	_, end := t.ZoneBounds()
-	if end.IsZero() {
+	switch {
+	case end.IsZero():
 		return int64(seconds), math.MaxInt64 / 2
+	// On the last day of a leap year behind the end of its table, Go names a change
+	// that is past.
+	case end.Unix() <= at:
+		return int64(seconds), at + day
 	}
 	return int64(seconds), end.Unix()
 }
