@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/commandfile"
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/coordination"
 	"jaque.sh/jaque/appliance/core/object"
@@ -44,6 +45,7 @@ type appliance struct {
 	runner   *probe.Runner
 	engine   *engine.Engine
 	reloader *reloader
+	commands *commandfile.Pipe // nil without -command-file
 	group    *service.Group
 	services []service.Service
 	instance string      // of this process run
@@ -55,7 +57,7 @@ type appliance struct {
 func runAll(ctx context.Context, s Settings, p Process) error {
 	a := &appliance{s: s, p: p, started: time.Now(), reg: prometheus.NewRegistry()}
 	for _, step := range []func(context.Context) error{
-		a.loadConfig, a.openListener, a.openLog, a.makeFiles, a.makeEngine, a.makeWeb,
+		a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.makeFiles, a.makeEngine, a.readCommandFile, a.makeWeb,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanUp())

@@ -191,8 +191,8 @@ func TestWhatThisReleaseCannotDoIsSaid(t *testing.T) {
 	if err := Run(t.Context(), s, Process{Logger: quiet()}); !errors.Is(err, ErrNotReleased) {
 		t.Errorf("several engines: %v", err)
 	}
-	s, err = Parse(strings.Fields("-config x -command-file f -smtp-host h -livestatus-listen :1"), world(nil))
-	if got := len(s.idle()); err != nil || got != 3 {
+	s, err = Parse(strings.Fields("-config x -smtp-host h -livestatus-listen :1"), world(nil))
+	if got := len(s.idle()); err != nil || got != 2 {
 		t.Errorf("got %d warnings, %v", got, err)
 	}
 }

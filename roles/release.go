@@ -15,7 +15,6 @@ func (s Settings) idle() []string {
 		flag  string
 		given bool
 	}{
-		{"command-file", s.CommandFile != ""},
 		{"livestatus-socket", s.LivestatusSocket != ""},
 		{"livestatus-listen", s.LivestatusListen != ""},
 		{"nats-listen", s.NATS.Listen != ""},

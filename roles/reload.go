@@ -18,6 +18,7 @@ import (
 type reloader struct {
 	a      *appliance
 	checks *checks
+	asked  chan struct{} // capacity 1: a command wants it
 	ok     prometheus.Gauge
 	at     prometheus.Gauge
 	failed prometheus.Counter
@@ -28,7 +29,7 @@ type reloader struct {
 
 func newReloader(a *appliance, c *checks) *reloader {
 	r := &reloader{
-		a: a, checks: c,
+		a: a, checks: c, asked: make(chan struct{}, 1),
 		ok: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jaque_config_last_reload_successful",
 			Help: "1 if the config in use is the one that was read last, else 0.",
@@ -47,7 +48,15 @@ func newReloader(a *appliance, c *checks) *reloader {
 	return r
 }
 
-// run reloads once per signal until ctx ends.
+// ask wants a reload soon; further wishes until then are the same one.
+func (r *reloader) ask() {
+	select {
+	case r.asked <- struct{}{}:
+	default:
+	}
+}
+
+// run reloads once per signal or wish until ctx ends.
 func (r *reloader) run(ctx context.Context, ready func()) error {
 	ready()
 	for {
@@ -55,6 +64,8 @@ func (r *reloader) run(ctx context.Context, ready func()) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.a.p.Reload:
+			r.reload(ctx)
+		case <-r.asked:
 			r.reload(ctx)
 		}
 	}
