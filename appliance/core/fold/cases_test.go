@@ -130,6 +130,7 @@ func idOf(name string) object.ID {
 // step runs one step and returns the object it is about, "" for commands.
 func (w *world) step(st *step, now object.Time) object.ID {
 	w.t.Helper()
+	w.pass(now)
 	if st.Cmd != "" {
 		w.command(st.Cmd, now)
 		return ""
@@ -137,71 +138,4 @@ func (w *world) step(st *step, now object.Time) object.ID {
 	about := idOf(st.Host + st.Service)
 	w.check(about, st.RC, st.Output, st.Kind == "passive", now)
 	return about
-}
-
-// programCommands change a setting of the whole program.
-var programCommands = map[string]func(*object.Settings){
-	"ENABLE_FLAP_DETECTION":               func(s *object.Settings) { s.On |= object.ProgramFlapDetection },
-	"DISABLE_FLAP_DETECTION":              func(s *object.Settings) { s.On &^= object.ProgramFlapDetection },
-	"START_EXECUTING_SVC_CHECKS":          func(s *object.Settings) { s.On |= object.ProgramServiceChecks },
-	"STOP_EXECUTING_SVC_CHECKS":           func(s *object.Settings) { s.On &^= object.ProgramServiceChecks },
-	"START_ACCEPTING_PASSIVE_SVC_CHECKS":  func(s *object.Settings) { s.On |= object.ProgramPassiveServices },
-	"STOP_ACCEPTING_PASSIVE_SVC_CHECKS":   func(s *object.Settings) { s.On &^= object.ProgramPassiveServices },
-	"START_ACCEPTING_PASSIVE_HOST_CHECKS": func(s *object.Settings) { s.On |= object.ProgramPassiveHosts },
-	"STOP_ACCEPTING_PASSIVE_HOST_CHECKS":  func(s *object.Settings) { s.On &^= object.ProgramPassiveHosts },
-}
-
-// objectCommands change a switch of one object.
-var objectCommands = map[string]fold.Switch{
-	"ENABLE_SVC_FLAP_DETECTION":   {What: object.SwitchFlapDetection, On: true},
-	"DISABLE_SVC_FLAP_DETECTION":  {What: object.SwitchFlapDetection},
-	"ENABLE_HOST_FLAP_DETECTION":  {What: object.SwitchFlapDetection, On: true},
-	"DISABLE_HOST_FLAP_DETECTION": {What: object.SwitchFlapDetection},
-	"ENABLE_SVC_CHECK":            {What: object.SwitchActive, On: true},
-	"DISABLE_SVC_CHECK":           {What: object.SwitchActive},
-	"ENABLE_HOST_CHECK":           {What: object.SwitchActive, On: true},
-	"DISABLE_HOST_CHECK":          {What: object.SwitchActive},
-	"ENABLE_PASSIVE_SVC_CHECKS":   {What: object.SwitchPassive, On: true},
-	"DISABLE_PASSIVE_SVC_CHECKS":  {What: object.SwitchPassive},
-	"ENABLE_PASSIVE_HOST_CHECKS":  {What: object.SwitchPassive, On: true},
-	"DISABLE_PASSIVE_HOST_CHECKS": {What: object.SwitchPassive},
-}
-
-// command runs an external command that can change state, type, attempt or the
-// flap history. Others are about notifications and leave these alone.
-func (w *world) command(line string, now object.Time) {
-	w.t.Helper()
-	name, rest, _ := strings.Cut(line, ";")
-	args := strings.Split(rest, ";")
-	if set, ok := programCommands[name]; ok {
-		set(&w.set.Settings)
-		for _, o := range w.set.Objects {
-			if _, err := w.decide(o.ID, fold.SetProgramSwitches{}, now); err != nil {
-				w.t.Fatal(err)
-			}
-		}
-		return
-	}
-	id := object.ID(args[0])
-	if strings.Contains(name, "SVC") && len(args) > 1 {
-		id = object.ServiceID(args[0], args[1])
-	}
-	var c fold.Command
-	switch sw, ok := objectCommands[name]; {
-	case ok:
-		c = sw
-	case name == "CLEAR_SVC_FLAPPING_STATE" || name == "CLEAR_HOST_FLAPPING_STATE":
-		c = fold.ClearFlapping{}
-	case name == "PROCESS_SERVICE_CHECK_RESULT":
-		w.check(object.ServiceID(args[0], args[1]), int(args[2][0]-'0'), args[3], true, now)
-		return
-	case name == "PROCESS_HOST_CHECK_RESULT":
-		w.check(id, int(args[1][0]-'0'), args[2], true, now)
-		return
-	default:
-		return
-	}
-	if _, err := w.decide(id, c, now); err != nil {
-		w.t.Fatal(err)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/rule/objectfile"
 	"jaque.sh/jaque/appliance/rule/objectfile/build"
 )
@@ -20,6 +21,8 @@ type world struct {
 	states map[object.ID]*fold.State
 	seq    uint64
 	start  object.Time
+
+	program program.State
 	events []event.Event // every event of the log
 }
 
@@ -41,9 +44,10 @@ func newWorld(t testing.TB, config, main string, start object.Time) *world {
 }
 
 func (w *world) env(o *object.Object) *fold.Env {
+	settings := program.Effective(w.set.Settings, &w.program)
 	env := &fold.Env{
-		Object: o, Settings: &w.set.Settings, Epoch: 1, Writer: "a", Instance: "1",
-		ID: fmt.Sprint("d", w.seq), Started: w.start,
+		Object: o, Settings: &settings, Epoch: 1, Writer: "a", Instance: "1",
+		ID: fmt.Sprint("d", w.seq), Started: w.start, Look: w.look, Periods: w.set.Periods, Comment: 1, Downtime: 1,
 	}
 	if o.Host != nil {
 		env.Host = w.states[o.Host.ID]
@@ -113,9 +117,15 @@ func (w *world) check(id object.ID, rc int, output string, passive bool, now obj
 		return
 	}
 	if id.Kind() == object.Service {
-		if _, err := w.decide(object.HostID(id.Host()), fold.SampleHost{}, now); err != nil {
-			w.t.Fatal(err)
-		}
+		w.sample(id, now)
+	}
+}
+
+// sample lets a service's result count in the flap history of its host.
+func (w *world) sample(service object.ID, now object.Time) {
+	w.t.Helper()
+	if _, err := w.decide(object.HostID(service.Host()), fold.SampleHost{}, now); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
