@@ -27,9 +27,10 @@ func didYouMean(got string, candidates []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// UnknownCommand is the error for a first word that is no subcommand.
-func UnknownCommand(word string) error {
-	commands := []string{"check-config", "demo", "version", "help"}
+// UnknownCommand is the error for a first word that is no subcommand; more are
+// those beside the ones for the process itself.
+func UnknownCommand(word string, more ...string) error {
+	commands := append([]string{"check-config", "demo", "version", "help"}, more...)
 	return &UsageError{[]string{fmt.Sprintf("there is no command %q, only %s, or flags for a role%s",
 		word, strings.Join(commands, ", "), didYouMean(word, commands))}}
 }

@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/roles"
+	"jaque.sh/jaque/roles/client"
 )
 
 // version is set by the linker.
@@ -27,6 +29,9 @@ func main() {
 // run does what the command line says and returns the exit status. Results go
 // to stdout, everything else to stderr.
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && slices.Contains(client.Names(), args[0]) {
+		return client.Run(context.Background(), args, person(stdout, stderr))
+	}
 	err := dispatch(args, stdout, stderr)
 	if errors.Is(err, errReported) {
 		return roles.ExitUsage
@@ -66,40 +71,7 @@ func dispatch(args []string, stdout, stderr io.Writer) error {
 	case "help":
 		return help(args[1:], stdout)
 	}
-	return roles.UnknownCommand(args[0])
-}
-
-// commandHelp is what help says of the subcommands.
-var commandHelp = map[string]string{
-	"check-config": `Usage: jaque check-config PATH
-
-Reads the configuration, a CUE file or a folder, and says what is wrong with it,
-or what it holds. Changes nothing. Exit status 0 if it is right, 2 if not.
-`,
-	"demo": `Usage: jaque demo [-dir FOLDER] [flags of role all]
-
-Writes a small commented configuration into the folder (default ./jaque-demo) if
-there is none, and watches this machine with it. -listen and -data move the
-dashboard and the data elsewhere.
-`,
-	"version": "Usage: jaque version\n\nPrints which build this is.\n",
-}
-
-// help prints the text of everything, of one role or of one subcommand.
-func help(args []string, stdout io.Writer) error {
-	if len(args) > 0 && commandHelp[args[0]] != "" {
-		fmt.Fprint(stdout, commandHelp[args[0]])
-		return nil
-	}
-	if len(args) > 0 {
-		args = []string{"-help", "-target", args[0]}
-	}
-	s, err := roles.Parse(append(args, "-help"), environment())
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(stdout, roles.Help(s.Role))
-	return nil
+	return roles.UnknownCommand(args[0], client.Names()...)
 }
 
 // role parses the command line and runs the role.

@@ -212,7 +212,13 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 			"jaque: -heartbeat-ttl: \"soon\" is not a duration; write 10s or 1m\n" + more,
 		},
 		"an unknown command": {[]string{"chek-config"}, 2, "jaque: there is no command \"chek-config\", only check-config, " +
-			"demo, version, help, or flags for a role; did you mean check-config?\n" + more},
+			"demo, version, help, ack, comment, notify, downtime, check-now, submit, enable, disable, set, or flags for a role; " +
+			"did you mean check-config?\n" + more},
+		"a command for a running jaque that is written wrongly": {[]string{"ack", "web01"}, 2, "jaque ack: -comment is missing; say what others should know\n" +
+			"jaque ack: run \"jaque help ack\" for how it is written\n"},
+		"a command for a jaque that does not run": {[]string{"check-now", "web01", "-url", "http://127.0.0.1:1"}, 1,
+			"jaque check-now: no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; " +
+				"is jaque running there? name another address with -url or JAQUE_URL\n"},
 		"a role of a later release": {
 			[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1"},
 			1,
@@ -264,6 +270,9 @@ func TestHelpVersionAndCheckGoToStandardOutput(t *testing.T) {
 		"help":                          {[]string{"help"}, "Roles:\n  all "},
 		"help of a role":                {[]string{"help", "worker"}, "Role worker: pulls checks"},
 		"the flag -help":                {[]string{"-help", "-target", "sink"}, "Flags that role sink takes:"},
+		"help of a command":             {[]string{"help", "ack"}, "Usage: jaque ack OBJECT"},
+		"help of a part of a command":   {[]string{"help", "downtime", "cancel"}, "Usage: jaque downtime cancel ID"},
+		"help tells the commands":       {[]string{"help"}, "  downtime   schedule a downtime"},
 		"help of the demo":              {[]string{"demo", "-h"}, "jaque demo [-dir FOLDER]"},
 		"version":                       {[]string{"version"}, "jaque "},
 		"the flag -version":             {[]string{"--version"}, "jaque "},
