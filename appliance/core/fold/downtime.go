@@ -39,7 +39,7 @@ func (d *decider) scheduleDowntime(w event.Downtime) (Decision, error) {
 		p.started = append(p.started, w)
 	}
 	p.pass()
-	p.tell()
+	d.tell(p)
 	return d.said(event.DowntimeScheduled, w.Author, w.Text), nil
 }
 
@@ -94,7 +94,7 @@ func (d *decider) startFlexible() {
 		return
 	}
 	p.pass()
-	p.tell()
+	d.tell(p)
 }
 
 // cancelDowntimes ends the downtimes that fit everything which is set.
@@ -117,7 +117,7 @@ func (d *decider) cancelDowntimes(c CancelDowntimes) (Decision, error) {
 	text := p.cancelled[0].Text
 	p.all, _ = without(p.all, c.fits)
 	p.pass()
-	p.tell()
+	d.tell(p)
 	return d.said(event.DowntimeCancelled, c.Author, text), nil
 }
 

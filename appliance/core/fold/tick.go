@@ -85,7 +85,7 @@ func (d *decider) tick() (Decision, error) {
 	d.expireComments()
 	p := d.passage()
 	p.pass()
-	author, text := p.tell()
+	author, text := d.tell(p)
 	kinds := d.also
 	if d.ackCleared {
 		kinds = append(kinds, event.AckCleared)
@@ -98,7 +98,8 @@ func (d *decider) tick() (Decision, error) {
 
 // passage is what time does to the downtimes of an object within one decision.
 type passage struct {
-	d   *decider
+	env *Env
+	now object.Time
 	all []event.Downtime // the decision's own
 	// What became of downtimes: unused are those that were given up because they
 	// never started.
@@ -106,7 +107,7 @@ type passage struct {
 }
 
 func (d *decider) passage() *passage {
-	p := &passage{d: d}
+	p := &passage{env: d.env, now: d.now}
 	if d.next.Extra != nil {
 		p.all = slices.Clone(d.next.Extra.Downtimes)
 	}
@@ -114,7 +115,7 @@ func (d *decider) passage() *passage {
 }
 
 func (p *passage) start(w *event.Downtime) {
-	w.Started = p.d.now
+	w.Started = p.now
 	p.started = append(p.started, *w)
 }
 
@@ -141,7 +142,7 @@ func (p *passage) pass() {
 
 // fate returns where a downtime belongs now; nil = it stays as it is.
 func (p *passage) fate(w *event.Downtime) *[]event.Downtime {
-	now := p.d.now
+	now := p.now
 	waits, until := w.Started == 0, w.Until()
 	if w.Trigger != "" {
 		t := p.trigger(w.Trigger)
@@ -173,7 +174,7 @@ func (p *passage) trigger(id string) Trigger {
 	if has(p.ended, id) || has(p.cancelled, id) || has(p.unused, id) {
 		return Trigger{}
 	}
-	return triggerOf(p.d.env, p.all, id)
+	return triggerOf(p.env, p.all, id)
 }
 
 func has(all []event.Downtime, id string) bool {
@@ -182,8 +183,7 @@ func has(all []event.Downtime, id string) bool {
 
 // tell takes what happened into the decision and returns who planned the first
 // downtime of it and why.
-func (p *passage) tell() (author, text string) {
-	d := p.d
+func (d *decider) tell(p *passage) (author, text string) {
 	for _, what := range []struct {
 		fact string
 		kind event.Kind
