@@ -167,6 +167,10 @@ func takeOut(m map[string]members, key string, id object.ID) {
 	}
 }
 
+// enoughTriggers bounds the objects that are asked about a downtime that starts
+// others.
+const enoughTriggers = 100
+
 // minPrune is the length from which dropped occurrences are looked through.
 const minPrune = 256
 
@@ -273,11 +277,12 @@ func (p *Projection) Triggered() []object.ID {
 	})
 }
 
-// Trigger tells about the downtime with an id, for those that it starts.
+// Trigger tells about the downtime with an id, for those that it starts. An
+// occurrence of a rule starts at all its objects at once, so a few tell.
 func (p *Projection) Trigger(id string) fold.Trigger {
 	p.index.mu.RLock()
 	defer p.index.mu.RUnlock()
-	t := fold.Trigger{}
+	t, looks := fold.Trigger{}, 0
 	for o := range p.index.downtimes[id].each {
 		if d := find(p.State(o).Status.Extra, id); d != nil {
 			t.Known = true
@@ -285,13 +290,17 @@ func (p *Projection) Trigger(id string) fold.Trigger {
 				break
 			}
 		}
+		if looks++; looks == enoughTriggers {
+			break
+		}
 	}
 	return t
 }
 
-// OfRule returns the objects with downtimes that were made from a rule, sorted.
+// OfRule returns the objects with downtimes that were made from a rule, in no order:
+// there may be very many.
 func (p *Projection) OfRule(rule string) []object.ID {
-	return read(&p.index, func() []object.ID { return p.index.rules[rule].sorted() })
+	return read(&p.index, func() []object.ID { return slices.Collect(p.index.rules[rule].each) })
 }
 
 // AnyOfRule tells whether a condition holds for an object that has a downtime made

@@ -120,7 +120,7 @@ func everything(p *projection.Projection) string {
 		s += fmt.Sprint(" ", d, c)
 	}
 	for _, id := range []string{"a", "b", "c"} {
-		s += fmt.Sprint(p.WithDowntime(id), p.TriggeredBy(id), p.OfRule(id), p.Trigger(id), p.Dropped("h!s0", id, 70_000))
+		s += fmt.Sprint(p.WithDowntime(id), p.TriggeredBy(id), slices.Sorted(slices.Values(p.OfRule(id))), p.Trigger(id), p.Dropped("h!s0", id, 70_000))
 	}
 	return s + fmt.Sprint(p.RuleIDs(), p.Triggered())
 }

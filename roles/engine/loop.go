@@ -21,6 +21,7 @@ type entry struct {
 	due     object.Time    // of the execution that runs or waits
 	skipped object.Time    // when a due check was last not run, because something forbade it
 	ticked  object.Time    // due time of the last Tick
+	late    bool           // in line for time to pass
 	running bool           // handed to the runner, or waiting for a place
 }
 
@@ -33,6 +34,7 @@ type loopState struct {
 	pending map[int32]*pending
 	places  int     // checks handed to the runner
 	line    []int32 // keys that are due and wait for a place, oldest first
+	late    []int32 // keys for which time is to pass once the log has answered more, oldest first
 	moreDue bool    // the queue was not emptied of what is due
 
 	settings object.Settings          // as configured, and as operators set against that

@@ -19,16 +19,18 @@ func (e *Engine) startDue(ctx context.Context) {
 	now := object.At(time.Now())
 	if jump := s.skew.check(time.Now()); jump != 0 {
 		e.log.Warn("the wall clock jumped, every object is scheduled anew", "jump", jump)
-		e.planAll(now)
+		e.addChore(&sweep{})
 	}
-	s.moreDue = true
+	s.moreDue = e.catchUp(now)
 	for range duePerTurn {
 		key, due, ok := s.queue.Pop(now)
 		if !ok {
-			s.moreDue = false
 			break
 		}
 		e.onDue(key, due, now)
+	}
+	if due, ok := s.queue.Next(); ok && due <= now {
+		s.moreDue = true
 	}
 	for len(s.line) > 0 && s.places < e.opt.Concurrency {
 		key := s.line[0]
@@ -65,14 +67,22 @@ func (e *Engine) onDue(key int32, due, now object.Time) {
 }
 
 // tickAgain is when time is let pass again for an object where that had no effect
-// although it was due, or while very many wait for the log.
+// although it was due.
 const tickAgain object.Time = 100
 
 // passTime lets time pass for an object: downtimes start and end, what expires
-// does so. due is since when.
+// does so. due is since when. While very many decisions wait for the log it stands
+// in line.
 func (e *Engine) passTime(key int32, due, now object.Time) {
 	ent := &e.state.entries[key]
-	if due == ent.ticked || len(e.state.pending) >= maxUnderWay {
+	switch {
+	case len(e.state.pending) >= maxUnderWay:
+		if !ent.late {
+			ent.late = true
+			e.state.late = append(e.state.late, key)
+		}
+		return
+	case due == ent.ticked:
 		ent.ticked = 0
 		e.state.queue.Set(key, now+tickAgain)
 		return
@@ -83,6 +93,22 @@ func (e *Engine) passTime(key int32, due, now object.Time) {
 		e.metrics.tickLateness.Observe(now.Sub(due).Seconds())
 	}
 	e.decide(key, job{command: fold.Tick{}})
+}
+
+// catchUp lets time pass for objects that stand in line for it, and tells whether
+// there are more.
+func (e *Engine) catchUp(now object.Time) (more bool) {
+	s := &e.state
+	for range ordersPerTurn {
+		if len(s.late) == 0 || len(s.pending) >= maxUnderWay {
+			return false // else the log's next answer wakes the loop
+		}
+		key := s.late[0]
+		s.late = s.late[1:]
+		s.entries[key].late = false
+		e.onDue(key, now, now)
+	}
+	return len(s.late) > 0
 }
 
 // runCheck puts a due check in line unless something forbids it now; then the
@@ -163,7 +189,7 @@ func (e *Engine) expired(env *fold.Env, st *fold.State, now object.Time) fold.Re
 	return r
 }
 
-// planAll schedules every object after a pause: a start, or a jump of the clock.
+// planAll schedules every object at a start.
 func (e *Engine) planAll(now object.Time) {
 	for key := range e.state.entries {
 		e.planSpread(int32(key), now)

@@ -88,13 +88,13 @@ func (e *Engine) onReload(r *reload) {
 			e.state.entries[key].obj = o
 		}
 	}
+	e.refresh()
 	for _, id := range r.change.Added {
 		e.planSpread(e.addEntry(r.set.Get(id)), object.At(began))
 	}
 	for _, id := range r.change.Changed {
 		e.planSpread(e.state.keys[id], object.At(began))
 	}
-	e.refresh()
 	e.reconcileAll()
 	took := time.Since(began)
 	e.metrics.reloadPause.Set(took.Seconds())
