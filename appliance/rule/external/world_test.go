@@ -2,7 +2,6 @@ package external_test
 
 import (
 	"fmt"
-	"testing"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -12,12 +11,13 @@ import (
 	"jaque.sh/jaque/appliance/rule/objectfile"
 	"jaque.sh/jaque/appliance/rule/objectfile/build"
 	"jaque.sh/jaque/appliance/rule/operate"
+	"pgregory.net/rapid"
 )
 
 // world is a config with the state of everything in it: one engine and its log
 // in memory.
 type world struct {
-	t       testing.TB
+	t       rapid.TB
 	set     *object.Set
 	states  map[object.ID]*fold.State
 	program program.State
@@ -28,7 +28,7 @@ type world struct {
 	comment, downtime uint64 // the highest numbers
 }
 
-func newWorld(t testing.TB, config, main string, start object.Time) *world {
+func newWorld(t rapid.TB, config, main string, start object.Time) *world {
 	t.Helper()
 	objects, problems := objectfile.Read(objectfile.Source{Path: "objects.cfg", Text: config})
 	m, more := objectfile.ParseMain(objectfile.Source{Path: "nagios.cfg", Text: main})
