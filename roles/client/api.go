@@ -140,6 +140,10 @@ func (c *call) problem(a answer) error {
 		return fmt.Errorf("%s answered with status %d and nothing that jaque says; is it jaque that answers there?", c.api.base, a.status)
 	}
 	f := &fault{Failed, p.Detail}
+	// The place is one in the body, which nobody wrote here.
+	if at := strings.LastIndex(f.text, " (at line "); at > 0 && p.Field != "" && strings.HasSuffix(f.text, ")") {
+		f.text = f.text[:at]
+	}
 	switch {
 	case a.status == http.StatusNotFound:
 		f.status = Nobody

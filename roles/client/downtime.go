@@ -46,7 +46,7 @@ such time after -start. DURATION is 30m, 2h, 1h30m, 1d or 1w.
 				{name: "filter", arg: "FILTER", help: "only of objects that match"},
 				{name: "limit", arg: "N", help: "at most so many"},
 			},
-			run: listing("downtimes", "ID", "OBJECT", "START", "END", "STATE", "AUTHOR", "COMMENT"),
+			run: listing("downtimes", "ID", "OBJECT", "START", "END", "KIND", "STATE", "AUTHOR", "COMMENT"),
 		},
 		{
 			name: "downtime cancel", api: "cancel-downtime", usage: "ID… | -object OBJECT | -filter FILTER",

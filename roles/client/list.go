@@ -100,6 +100,12 @@ func (c *call) showItems(items []json.RawMessage, columns []string) error {
 
 // cell is a field of an item for people.
 func cell(item map[string]any, column string) string {
+	if column == "STATE" {
+		if at, _ := item["started"].(string); at != "" {
+			return "running"
+		}
+		return "waiting"
+	}
 	switch v := item[strings.ToLower(column)].(type) {
 	case string:
 		return utc(v)
