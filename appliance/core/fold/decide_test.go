@@ -504,3 +504,17 @@ func TestSteady(t *testing.T) {
 		t.Error("a problem that is not in the history is steady")
 	}
 }
+
+// Every result of every object goes through here: hundreds in a second.
+func TestAResultThatChangesNothingCostsTwoAllocations(t *testing.T) {
+	env, s := probed()
+	must(t, env, s, result(object.OK), started)
+	cost := testing.AllocsPerRun(100, func() {
+		if d, err := fold.Decide(env, s, result(object.OK), started); err != nil || d.HasLog {
+			t.Error(err, d.HasLog)
+		}
+	})
+	if cost > 2 {
+		t.Errorf("%v allocations", cost)
+	}
+}

@@ -214,3 +214,47 @@ func TestAPeriodThatHasGoneIsTheConfiguredOne(t *testing.T) {
 		t.Error("a period that has gone still holds")
 	}
 }
+
+// A retry of 0, which Nagios accepts, must not make checks follow each other
+// without a pause.
+func TestAProblemIsRetriedWithAPause(t *testing.T) {
+	for _, tt := range []struct {
+		interval, retry string
+		want            time.Duration
+	}{{"10m", "20s", 20 * time.Second}, {"10m", "0s", 10 * time.Minute}, {"0s", "0s", time.Minute}} {
+		env, s := tunable()
+		must(t, env, s, fold.Tune{Name: "interval", Value: tt.interval}, started)
+		must(t, env, s, fold.Tune{Name: "retry", Value: tt.retry}, started)
+		must(t, env, s, result(object.Critical), started)
+		if got := s.Measure.NextCheck.Sub(started); got != tt.want {
+			t.Errorf("interval %s, retry %s: retried after %s, want %s", tt.interval, tt.retry, got, tt.want)
+		}
+	}
+}
+
+func TestAListOfNamesFitsIntoALine(t *testing.T) {
+	env, s := tunable()
+	env.Object.Vars = map[string]string{}
+	set := func() string {
+		_, err := fold.Decide(env, s, fold.Tune{Name: "var.X", Value: "1"}, started)
+		return err.Error()
+	}
+	if got := set(); !strings.HasSuffix(got, `no custom variable "X"`) {
+		t.Errorf("none: %s", got)
+	}
+	for _, c := range "ABCDEFGHIJKLM" {
+		env.Object.Vars[string(c)] = ""
+	}
+	if got := set(); !strings.HasSuffix(got, "use one of A, B, C, D, E, F, G, H, I, J, K, L, …") {
+		t.Errorf("many: %s", got)
+	}
+}
+
+func TestThePeriodOfTheConfigIsKnownByItsName(t *testing.T) {
+	env, s := tunable()
+	env.Object.Rule.CheckPeriod = hourly{}
+	must(t, env, s, fold.Tune{Name: "check_period", Value: "hourly"}, started)
+	if x := s.Status.Extra; x.Settings != nil || x.Modified != 16384 {
+		t.Errorf("%+v", x)
+	}
+}

@@ -109,3 +109,13 @@ func TestWhatOperatorsSayAboutNotifications(t *testing.T) {
 		t.Errorf("%+v", d.Log)
 	}
 }
+
+// What is submitted only cannot be checked when it is switched on.
+func TestSwitchingOnWhatHasNoCheckAsksForNone(t *testing.T) {
+	env, s := probed()
+	env.Object.Rule.Active, env.Object.Rule.Check.Kind = false, object.CheckPassive
+	must(t, env, s, fold.Switch{What: object.SwitchActive, On: true}, started)
+	if s.Status.Extra.CheckAt != 0 || s.Measure.NextCheck != 0 {
+		t.Errorf("wanted at %d, planned for %d", s.Status.Extra.CheckAt, s.Measure.NextCheck)
+	}
+}
