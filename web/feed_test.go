@@ -124,7 +124,7 @@ func TestAFeedTellsEachEventOnce(t *testing.T) {
 }
 
 // bare is the inside of a handler, without routes.
-func bare(t *testing.T, s *sample.Site) *site {
+func bare(t testing.TB, s *sample.Site) *site {
 	t.Helper()
 	o := options(s)
 	if err := o.check(); err != nil {

@@ -71,13 +71,24 @@ func cancels(w *operate.World, r *operate.Request, c fold.CancelDowntimes) ([]op
 	for _, id := range rules {
 		actions = append(actions, operate.Action{Program: program.RemoveRule{ID: id, Author: c.Author}})
 	}
-	actions = append(actions, w.Cancel(w.Downtimes(func(id object.ID, d *event.Downtime) bool {
+	found := w.Downtimes(func(id object.ID, d *event.Downtime) bool {
 		return meant[id] && !slices.Contains(rules, d.Rule) && (c.Start == 0 || d.Start == c.Start) && (c.Text == "" || d.Text == c.Text)
-	}), c.Author)...)
+	})
+	actions = append(actions, w.Cancel(triggers(found), c.Author)...)
 	if len(actions) == 0 {
 		return nil, &operate.Error{Fault: operate.NoMatch, Text: "no downtime of the target fits; GET /api/v1/downtimes lists them"}
 	}
 	return actions, nil
+}
+
+// triggers returns downtimes without those that another one of them starts:
+// these are cancelled with it, and before it.
+func triggers(all []operate.Downtime) []operate.Downtime {
+	ids := make(map[string]bool, len(all))
+	for i := range all {
+		ids[all[i].ID] = true
+	}
+	return slices.DeleteFunc(all, func(d operate.Downtime) bool { return d.Trigger != "" && ids[d.Trigger] })
 }
 
 // rulesOf returns the ids of the rules that are for exactly a target, in the
