@@ -153,7 +153,7 @@ func (d *draft) preview(w http.ResponseWriter, p *plan, err error) error {
 		return err
 	}
 	if len(d.wrong) == 0 {
-		d.wrong[f.Field] = sentence(f.Detail)
+		d.wrong[f.Field] = said(f)
 	}
 	for _, name := range []string{"author", "comment"} {
 		if d.values.Get(name) == "" {
@@ -174,7 +174,7 @@ func (d *draft) refuse(w http.ResponseWriter, err error) error {
 		return err
 	}
 	if len(d.wrong) == 0 {
-		d.wrong[f.Field] = sentence(f.Detail)
+		d.wrong[f.Field] = said(f)
 	}
 	return d.show(w, f.Status)
 }
@@ -205,7 +205,7 @@ func (d *draft) showWith(w http.ResponseWriter, status int, p view.Preview) erro
 		Chrome: c, Heading: words.Heading, Command: d.command(), Submit: words.Submit, Danger: words.Danger, Why: d.site.cannot(d.request),
 		Target: d.target(), Fields: d.fields(), Back: d.back(), Preview: p, Review: d.mayBeMany(),
 	}
-	if v.Review && words.Many != "" {
+	if v.Review && (len(d.objects()) != 1 || d.command() == "schedule-downtime") {
 		v.Submit = words.Many
 	}
 	known := map[string]bool{}

@@ -135,10 +135,10 @@ func (s *site) notice(r *http.Request) view.Notice {
 		return view.Notice{Tone: "ok", Text: "There was nothing to change."}
 	}
 	line := o.results[0]
-	if line.Badge.Name == "done" {
+	if line.Word == "done" {
 		return view.Notice{Tone: "ok", Text: doneText(words, line)}
 	}
-	return view.Notice{Tone: line.Badge.Tone, Text: words.Heading + ": " + line.Badge.Name + ". " + line.Detail}
+	return view.Notice{Tone: line.Badge.Tone, Text: words.Heading + ": " + line.Word + ". " + line.Detail}
 }
 
 // doneText says what was done to one object, or to the whole program.

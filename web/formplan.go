@@ -67,7 +67,7 @@ func (d *draft) blame(err error) error {
 		return err
 	}
 	if name := d.shownAs(f.Field); d.wrong[name] == "" && (len(d.wrong) == 0 || f.Field != "") {
-		d.wrong[name] = sentence(f.Detail)
+		d.wrong[name] = said(f)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -46,10 +47,21 @@ func (d *draft) canonical() url.Values {
 	} else {
 		out.Del("timezone")
 	}
+	if turns := d.command() == "enable" || d.command() == "disable"; turns && len(nonEmpty(d.values["what"])) == 0 {
+		d.wrong["what"] = "Choose at least one."
+	}
 	if needsComment(d.command()) && strings.TrimSpace(d.values.Get("comment")) == "" {
 		d.wrong["comment"] = "Write why, for those who read it later."
 	}
 	return out
+}
+
+// said returns an error of the API in words of the form.
+func said(f *fault) string {
+	if f.Field == "trigger" && f.Status == http.StatusNotFound {
+		return "No object has a downtime with this id. The page of downtimes has them."
+	}
+	return sentence(f.Detail)
 }
 
 // needsComment tells whether a command says nothing without a text.

@@ -78,7 +78,7 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 		Chrome: c, Row: NewRow(src.Item, now), ID: string(o.ID), Service: o.Kind() == object.Service,
 		Kind: o.Kind().String(), Address: o.HostObject().Address, Long: s.Measure.Long,
 		Perf: NewPerf(s.Measure.Perfdata), Raw: s.Measure.Perfdata,
-		Handling: NewHandling(src.Item, src.Lookup, now), Tools: tools(o.ID, src.Why), Labels: labels(o),
+		Handling: NewHandling(src.Item, src.Lookup, now), Tools: tools(src.Item, src.Why), Labels: labels(o),
 		EventsURL: "/events?object=" + escape(string(o.ID)), Check: src.Check, Broken: src.Broken,
 	}
 	d.Check.Action, d.Check.Label = URL(o.ID)+"/check", "Check now"
@@ -117,12 +117,17 @@ type Tool struct {
 }
 
 // tools returns the commands of an object's page; where none can be used, none.
-func tools(id object.ID, why string) []Tool {
+func tools(i projection.Item, why string) []Tool {
 	if why != "" {
 		return nil
 	}
+	id, s := i.Object.ID, &i.State.Status
+	names := []string{"schedule-downtime", "add-comment", "submit-result"}
+	if s.Checked && s.State != object.OK {
+		names = append([]string{"acknowledge"}, names...)
+	}
 	var out []Tool
-	for _, name := range []string{"acknowledge", "schedule-downtime", "add-comment", "submit-result"} {
+	for _, name := range names {
 		w, _ := CommandWords(name)
 		out = append(out, Tool{Label: w.Heading, URL: FormURL(name, id, URL(id)), Key: w.Key})
 	}

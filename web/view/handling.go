@@ -39,13 +39,14 @@ type Ack struct {
 
 // Downtime is one downtime of an object.
 type Downtime struct {
-	Badge  Badge // running, coming, waiting
+	Badge  Badge // RUNNING, COMING, WAITING
 	Object Link  // whose it is, on pages about many
 	Text   string
 	Author string
 	Start  When
 	End    When
-	How    []string // flexible, triggered, from which rule
+	How    []string // flexible, triggered
+	Rule   Link     // the downtime for many that made it
 	ID     string
 	Cancel string
 }
@@ -166,7 +167,7 @@ func FormURL(command string, id object.ID, to string) string {
 // NewDowntime returns a downtime as seen from now; its form leads back to a page.
 func NewDowntime(id object.ID, d *event.Downtime, to string, now time.Time) Downtime {
 	v := Downtime{
-		Badge: Badge{Name: "coming", Tone: "pending"}, Object: Link{Label: string(id), URL: URL(id)}, Text: d.Text, Author: d.Author,
+		Badge: Badge{Name: "COMING", Tone: "pending"}, Object: Link{Label: string(id), URL: URL(id)}, Text: d.Text, Author: d.Author,
 		Start: NewWhen(d.Start, now), End: NewWhen(d.End, now), ID: d.ID,
 		Cancel: "/do?command=cancel-downtime&id=" + escape(d.ID) + "&back=" + escape(to),
 	}
@@ -175,14 +176,14 @@ func NewDowntime(id object.ID, d *event.Downtime, to string, now time.Time) Down
 	}
 	switch {
 	case d.Started != 0:
-		v.Badge = Badge{Name: "running", Tone: "ok"}
+		v.Badge = Badge{Name: "RUNNING", Tone: "ok"}
 		v.Start = NewWhen(d.Started, now)
 		v.End = NewWhen(d.Until(), now)
 		if d.Until() == 0 {
 			v.End = When{Text: "the end of its trigger", Rel: "with its trigger"}
 		}
 	case d.Flexible() && d.Start <= object.At(now):
-		v.Badge.Name = "waiting"
+		v.Badge.Name = "WAITING"
 	}
 	if d.Duration > 0 {
 		v.How = append(v.How, "flexible: "+Span(time.Duration(d.Duration)*time.Millisecond)+" from the first problem")
@@ -191,7 +192,7 @@ func NewDowntime(id object.ID, d *event.Downtime, to string, now time.Time) Down
 		v.How = append(v.How, "begins with downtime "+d.Trigger)
 	}
 	if d.Rule != "" {
-		v.How = append(v.How, "from the downtime "+d.Rule)
+		v.Rule = Link{Label: "made by " + d.Rule, URL: "/downtimes#rule-" + escape(d.Rule)}
 	}
 	return v
 }

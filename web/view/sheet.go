@@ -1,6 +1,10 @@
 package view
 
-import "jaque.sh/jaque/appliance/core/object"
+import (
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
 
 // Sheet is the form of one command: a page of its own, or the same in a dialog.
 type Sheet struct {
@@ -104,7 +108,6 @@ type Option struct {
 // Block is a run of fields with one group.
 type Block struct {
 	Group  string
-	For    string
 	Fields []Field
 }
 
@@ -112,11 +115,11 @@ type Block struct {
 func (s Sheet) Blocks() []Block {
 	var out []Block
 	for _, f := range s.Fields {
-		if n := len(out); n > 0 && out[n-1].Group == f.Group && out[n-1].For == f.For {
+		if n := len(out); n > 0 && out[n-1].Group == f.Group {
 			out[n-1].Fields = append(out[n-1].Fields, f)
 			continue
 		}
-		out = append(out, Block{Group: f.Group, For: f.For, Fields: []Field{f}})
+		out = append(out, Block{Group: f.Group, Fields: []Field{f}})
 	}
 	return out
 }
@@ -167,24 +170,25 @@ type Outcome struct {
 // Result is what became of a command for one object.
 type Result struct {
 	Badge  Badge
+	Word   string // done, refused, failed, not confirmed
 	Name   string
 	URL    string
 	Detail string
 }
 
-// Result badges: the words that the API uses too.
+// resultBadge returns the badge of an outcome, in the words of the API.
 func resultBadge(outcome string) Badge {
 	tone, ok := map[string]string{"done": "ok", "refused": "warn", "failed": "crit", "not confirmed": "pending"}[outcome]
 	if !ok {
 		tone = "unknown"
 	}
-	return Badge{Name: outcome, Tone: tone}
+	return Badge{Name: strings.ToUpper(outcome), Tone: tone}
 }
 
 // NewResult returns the line of one object; without an object it is about the
 // whole program.
 func NewResult(id object.ID, outcome, detail string) Result {
-	r := Result{Badge: resultBadge(outcome), Name: "the whole program", Detail: detail}
+	r := Result{Badge: resultBadge(outcome), Word: outcome, Name: "the whole program", Detail: detail}
 	if id != "" {
 		r.Name, r.URL = string(id), URL(id)
 	}
