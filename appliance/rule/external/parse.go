@@ -142,7 +142,12 @@ func (c *Command) split(args string, any bool) error {
 func (c *Command) clean(i int, k kind) error {
 	s := c.Args[i]
 	if k.isText() {
-		c.Args[i] = readable(s)
+		// Blanks at the end of a line mean nothing, so those before a ";" do not either.
+		s = strings.TrimRight(readable(s), " ")
+		c.Args[i] = s
+		if s == "" && i == len(c.row.args)-c.row.optional-1 {
+			return fmt.Errorf("it is empty")
+		}
 		return nil
 	}
 	if at := control(s); at >= 0 {
