@@ -156,8 +156,8 @@ func TestOrder(t *testing.T) {
 	}{
 		{"excluded first", map[string][]string{"a": {"b", "gone"}, "b": {"c"}}, "c b a", ""},
 		{"one that two exclude", map[string][]string{"a": {"c"}, "b": {"c"}}, "c a b", ""},
-		{"itself", map[string][]string{"b": {"b"}}, "a", "b b"},
-		{"a way round", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}}, "", "b c b"},
+		{"itself", map[string][]string{"b": {"b"}}, "a b c", "b b"},
+		{"a way round", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}}, "c b a", "b c b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			order, loop := period.Order([]string{"a", "b", "c"}, func(n string) []string { return c.excludes[n] })
