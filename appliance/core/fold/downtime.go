@@ -55,6 +55,9 @@ func (d *decider) sensible(w *event.Downtime) error {
 	case w.Trigger != "" && !d.knows(w.Trigger):
 		return refuse(d.env, BadCommand, "no downtime %q that could start this one; give the id of one that is scheduled or runs", w.Trigger)
 	}
+	if err := d.short("a downtime", w.ID, w.Trigger, w.Rule); err != nil {
+		return err
+	}
 	return d.fits("a downtime", w.Author, w.Text)
 }
 

@@ -62,11 +62,18 @@ func empty(x *event.Extra) bool {
 
 // worded refuses a text that is missing, and what is too long.
 func (d *decider) worded(what, author, text string) error {
-	switch {
-	case text == "":
+	if text == "" {
 		return refuse(d.env, BadCommand, "%s needs a text; write what it is about", what)
-	case len(text) > maxText || len(author) > maxText:
-		return refuse(d.env, BadCommand, "%s has a text or author of more than %d bytes; write less", what, maxText)
+	}
+	return d.short(what, author, text)
+}
+
+// short refuses texts that are too long to be kept.
+func (d *decider) short(what string, texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxText {
+			return refuse(d.env, BadCommand, "%s has a text or name of %d bytes; write at most %d", what, len(text), maxText)
+		}
 	}
 	return nil
 }

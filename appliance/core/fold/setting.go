@@ -75,8 +75,8 @@ func (d *decider) tune(c Tune) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if len(c.Author) > maxText || len(c.Value) > maxText {
-		return Decision{}, refuse(d.env, BadCommand, "%s has a value or author of more than %d bytes; write less", c.Name, maxText)
+	if err := d.short(t.name, c.Value, c.Author); err != nil {
+		return Decision{}, err
 	}
 	_, has := d.base.Setting(t.name)
 	if c.Value == "" && !has {

@@ -131,9 +131,10 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"attempts that are no number":  {fold.Tune{Name: "attempts", Value: "many"}, "is no number of attempts"},
 		"an unknown period":            {fold.Tune{Name: "check_period", Value: "bogus"}, `no period "bogus" in the config; use hourly`},
 		"an unknown variable":          {fold.Tune{Name: "var.CAR", Value: "x"}, `no custom variable "CAR"; use OS, PORT`},
-		"a value without end":          {fold.Tune{Name: "var.OS", Value: strings.Repeat("x", 5000)}, "more than 4096 bytes"},
+		"a value without end":          {fold.Tune{Name: "var.OS", Value: strings.Repeat("x", 5000)}, "of 5000 bytes; write at most 4096"},
 		"a time before the beginning":  {fold.DelayNotification{Until: -1}, "milliseconds since 1970"},
 		"less than no notifications":   {fold.SetNotificationNumber{Number: -1}, "use 0 or more"},
+		"an author without end":        {fold.Switch{What: object.SwitchPassive, Author: strings.Repeat("x", 5000)}, "of 5000 bytes"},
 		"a notification without words": {fold.Notify{}, "a notification needs a text"},
 	} {
 		env, s := tunable()

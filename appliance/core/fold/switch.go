@@ -45,6 +45,9 @@ func (d *decider) setSwitches(c Switch) (Decision, error) {
 	if c.What == 0 || c.What&^allSwitches != 0 {
 		return Decision{}, refuse(d.env, BadCommand, "no switches %#x; use a set of %s", uint16(c.What), namesOf(allSwitches))
 	}
+	if err := d.short("a switch", c.Author); err != nil {
+		return Decision{}, err
+	}
 	config := configured(d.env.Object)
 	d.next.Off &^= c.What
 	d.next.On &^= c.What

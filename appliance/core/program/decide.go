@@ -28,6 +28,9 @@ const maxText = 4096
 // the event comes back from the log and Apply takes it in.
 func Decide(env *Env, s *State, c Command, now object.Time) (fold.Decision, error) {
 	d := decider{env: env, s: s, now: now}
+	if author := authorOf(c); len(author) > maxText {
+		return fold.Decision{}, refuse("the author has %d bytes; write at most %d", len(author), maxText)
+	}
 	switch c := c.(type) {
 	case Switch:
 		return d.setSwitches(c)
@@ -43,6 +46,24 @@ func Decide(env *Env, s *State, c Command, now object.Time) (fold.Decision, erro
 		return d.removeRule(c)
 	}
 	return fold.Decision{}, refuse("command %T is unknown to this build", c)
+}
+
+func authorOf(c Command) string {
+	switch c := c.(type) {
+	case Switch:
+		return c.Author
+	case SwitchContact:
+		return c.Author
+	case TuneContact:
+		return c.Author
+	case SetContactModified:
+		return c.Author
+	case PutRule:
+		return c.Rule.Author
+	case RemoveRule:
+		return c.Author
+	}
+	return ""
 }
 
 func refuse(format string, args ...any) error {

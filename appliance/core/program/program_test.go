@@ -214,6 +214,13 @@ func TestDecideRefuses(t *testing.T) {
 		{"a flexible one of less than nothing", rule(func(r *event.DowntimeRule) { r.Duration = -1000 }), "cannot last -1s"},
 		{"a downtime without a text", rule(func(r *event.DowntimeRule) { r.Text = "" }), "write what it is about"},
 		{"a text without end", rule(func(r *event.DowntimeRule) { r.Text = long }), "more than 4096 bytes"},
+		{"a range without end", rule(func(r *event.DowntimeRule) { r.Ranges = []string{long} }), "a range of the downtime has 5000 bytes"},
+		{"an author without end", rule(func(r *event.DowntimeRule) { r.Author = long }), "the author has 5000 bytes"},
+		{"an author of a switch without end", program.Switch{What: object.ProgramPerfdata, Author: long}, "the author has 5000 bytes"},
+		{"an author of a contact's switch without end", program.SwitchContact{Author: long}, "the author has 5000 bytes"},
+		{"an author of a contact's setting without end", program.TuneContact{Author: long}, "the author has 5000 bytes"},
+		{"an author of bits without end", program.SetContactModified{Author: long}, "the author has 5000 bytes"},
+		{"an author of a removal without end", program.RemoveRule{Author: long}, "the author has 5000 bytes"},
 		{"too many ranges", rule(func(r *event.DowntimeRule) { r.Ranges = make([]string, 101) }), "at most 100"},
 		{"the removal of what is not there", program.RemoveRule{ID: "d9"}, `no downtime "d9"`},
 	}

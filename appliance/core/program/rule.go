@@ -14,6 +14,7 @@ import (
 const (
 	maxRules  = 1000
 	maxRanges = 100
+	maxRange  = 256 // bytes
 )
 
 // putRule adds a downtime for many objects or times, or replaces one.
@@ -53,12 +54,17 @@ func (d *decider) sensible(r *event.DowntimeRule) error {
 	switch {
 	case r.Text == "":
 		return refuse("the downtime needs a text; write what it is about")
-	case len(r.Text) > maxText || len(r.Author) > maxText || len(r.Filter) > maxText:
-		return refuse("a text, author or filter of the downtime has more than %d bytes; write less", maxText)
+	case max(len(r.Text), len(r.Filter), len(r.ID), len(r.Zone)) > maxText:
+		return refuse("a text, filter or name of the downtime has more than %d bytes; write less", maxText)
 	case r.Duration < 0:
 		return refuse("a flexible downtime cannot last %s; give a positive duration", r.Duration.Sub(0))
 	case len(r.Ranges) > maxRanges:
 		return refuse("the downtime has %d ranges; write at most %d", len(r.Ranges), maxRanges)
+	}
+	for _, text := range r.Ranges {
+		if len(text) > maxRange {
+			return refuse("a range of the downtime has %d bytes; write at most %d", len(text), maxRange)
+		}
 	}
 	if err := d.aimed(r); err != nil {
 		return err
