@@ -23,7 +23,7 @@ type world struct {
 	start  object.Time
 
 	program program.State
-	events []event.Event // every event of the log
+	events  []event.Event // every event of the log
 }
 
 func newWorld(t testing.TB, config, main string, start object.Time) *world {
