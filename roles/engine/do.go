@@ -19,10 +19,10 @@ const MaxActions = 100_000
 // confirmed it: nil if it is on the log or there was nothing to change, else an
 // error that wraps one of this package's, or the context's.
 //
-// Actions of one object are done in their order. An action about the whole
-// program begins when those before it are done, and those behind it see its
-// effect. A context that ends stops the waiting, not what is under way. The
-// error is that of the whole, when nothing was begun.
+// Actions of one object are done in their order. An action that says Wait, or is
+// about the whole program, begins when those before it are done, and those behind
+// the latter see its effect. A context that ends stops the waiting, not what is
+// under way. The error is that of the whole, when nothing was begun.
 func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
 	switch {
 	case !e.running.Load():
@@ -53,7 +53,7 @@ func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) e
 		return nil
 	}
 	ready := b.roomFor(a.Object)
-	if a.Program != nil {
+	if a.Program != nil || a.Wait {
 		ready = b.idle
 	}
 	if err := b.wait(ctx, e.ended, ready); err != nil {
