@@ -74,12 +74,7 @@ func regular(env *Env, s *State, now object.Time) object.Time {
 	if at != 0 && at < env.Started {
 		at = restartAt(env, st)
 	}
-	at = place(env, st, at)
-	if at != 0 && at <= now && !object.Inside(checkPeriodOf(env, st), now) {
-		// Its window has closed while it waited.
-		return place(env, st, now)
-	}
-	return at
+	return placeOpen(env, st, at, now)
 }
 
 // checkable tells whether the object has a check that could run.
@@ -177,6 +172,30 @@ func place(env *Env, st *event.Status, at object.Time) object.Time {
 		return NextSlot(env.Object.ID, interval, opens)
 	}
 	return opens.Add(Phase(env.Object.ID, closes.Sub(opens)))
+}
+
+// maxMissed bounds the windows that are looked at one by one.
+const maxMissed = 64
+
+// placeOpen is place for a check that may have waited for long: one whose window
+// has closed meanwhile runs at its place in the next one.
+func placeOpen(env *Env, st *event.Status, at, now object.Time) object.Time {
+	at = place(env, st, at)
+	period := checkPeriodOf(env, st)
+	if period == nil {
+		return at
+	}
+	for range maxMissed {
+		if at == 0 || at > now {
+			return at
+		}
+		_, closes := period.Window(at)
+		if closes == 0 || closes > now {
+			return at
+		}
+		at = place(env, st, closes)
+	}
+	return place(env, st, now)
 }
 
 // NextSlot returns the first place of an object's grid at or after t: the

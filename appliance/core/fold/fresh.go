@@ -41,16 +41,7 @@ func Threshold(env *Env, s *State) time.Duration {
 // stale returns when an object goes stale, 0 for never. Outside its check period
 // it does not.
 func stale(env *Env, s *State, now object.Time) object.Time {
-	at := expiry(env, s)
-	period := checkPeriodOf(env, &s.Status)
-	if at == 0 || period == nil {
-		return at
-	}
-	at = place(env, &s.Status, at)
-	if at != 0 && at <= now && !object.Inside(period, now) {
-		return place(env, &s.Status, now)
-	}
-	return at
+	return placeOpen(env, &s.Status, expiry(env, s), now)
 }
 
 // expiry returns when the newest result is too old, 0 for never.
