@@ -89,11 +89,14 @@ type ScheduleDowntime struct{ Downtime event.Downtime }
 type CancelDowntimes struct {
 	ID     string
 	Number uint64
-	Rule   string      // every downtime made from a program-wide one
-	Start  object.Time // the start they were scheduled for
-	Text   string      // the whole text
-	All    bool        // whatever they are
-	Author string
+	Rule   string // every downtime made from a program-wide one
+	// Trigger means those that a downtime with this ID starts, because it was
+	// cancelled. Without the command they end with it by the next Tick.
+	Trigger string
+	Start   object.Time // the start they were scheduled for
+	Text    string      // the whole text
+	All     bool        // whatever they are
+	Author  string
 }
 
 // Tick lets time pass: what starts, ends or expires by now does so.

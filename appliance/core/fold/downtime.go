@@ -102,7 +102,7 @@ func (d *decider) startFlexible() {
 
 // cancelDowntimes ends the downtimes that fit everything which is set.
 func (d *decider) cancelDowntimes(c CancelDowntimes) (Decision, error) {
-	if c.ID == "" && c.Number == 0 && c.Rule == "" && c.Start == 0 && c.Text == "" && !c.All {
+	if c.ID == "" && c.Number == 0 && c.Rule == "" && c.Trigger == "" && c.Start == 0 && c.Text == "" && !c.All {
 		return Decision{}, refuse(d.env, BadCommand, "nothing says which downtimes; give an id, a number, a start, a text or all")
 	}
 	p := d.passage()
@@ -128,6 +128,7 @@ func (d *decider) cancelDowntimes(c CancelDowntimes) (Decision, error) {
 // interfaces show no more of them.
 func (c *CancelDowntimes) fits(w *event.Downtime) bool {
 	return (c.ID == "" || w.ID == c.ID) && (c.Number == 0 || w.Number == c.Number) && (c.Rule == "" || w.Rule == c.Rule) &&
+		(c.Trigger == "" || w.Trigger == c.Trigger) &&
 		(c.Start == 0 || w.Start/1000 == c.Start/1000) && (c.Text == "" || w.Text == c.Text)
 }
 

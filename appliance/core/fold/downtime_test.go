@@ -279,6 +279,13 @@ func TestTriggersOfOtherObjects(t *testing.T) {
 			t.Fatalf("at %v: %q, want %q", st.at, got, st.want)
 		}
 	}
+	trigger = fold.Trigger{Known: true, Started: started + 92_000}
+	w.at(93, triggered("d", "far", 10, 160, 0))
+	w.at(94, window("e", 10, 160, 0))
+	if got := w.at(95, fold.CancelDowntimes{Trigger: "far"}); got != "e+ | cancelled cancelled=d" {
+		t.Errorf("cancelled with its trigger: %q", got)
+	}
+	w.at(96, fold.CancelDowntimes{ID: "e"})
 	trigger = fold.Trigger{Known: true}
 	w.at(100, triggered("c", "far", 100, 160, 0))
 	trigger = fold.Trigger{}
