@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -16,12 +18,13 @@ type chore interface {
 
 // The size of a piece, of a turn, and of what may be under way meanwhile.
 const (
-	pieceDecisions = 64   // decisions of one piece
-	pieceLooks     = 1024 // objects that one piece looks at
-	choresPerTurn  = 4
-	ordersPerTurn  = 256
-	duePerTurn     = 512
-	maxUnderWay    = 4096 // decisions that wait for the log, above which chores wait
+	pieceDecisions = 32  // decisions of one piece
+	pieceLooks     = 256 // objects that one piece looks at
+	choresPerTurn  = 8   // pieces
+	ordersPerTurn  = 128
+	duePerTurn     = 256
+	turnTime       = 2 * time.Millisecond // of each of these, after which the turn ends in any case
+	maxUnderWay    = 4096                 // decisions that wait for the log, above which chores wait
 )
 
 // addChore puts a chore in line. One of the same name that has begun already may
@@ -42,8 +45,9 @@ func (e *Engine) doChores(now object.Time) {
 	if !s.live || s.stopped {
 		return
 	}
+	began := time.Now()
 	for range min(choresPerTurn, len(s.chores)) {
-		if len(s.pending) >= maxUnderWay {
+		if len(s.pending) >= maxUnderWay || time.Since(began) > turnTime {
 			return
 		}
 		c := s.chores[0]

@@ -181,11 +181,12 @@ func (e *Engine) readMail(work context.Context, ready func()) error {
 		e.redecide(key)
 	}
 	e.state.orders = append(e.state.orders, m.orders...)
-	n := min(len(e.state.orders), ordersPerTurn)
-	for _, o := range e.state.orders[:n] {
+	began := time.Now()
+	for i := 0; i < ordersPerTurn && len(e.state.orders) > 0 && (i%16 != 15 || time.Since(began) < turnTime); i++ {
+		o := e.state.orders[0]
+		e.state.orders = e.state.orders[1:]
 		e.onOrder(o)
 	}
-	e.state.orders = e.state.orders[n:]
 	for _, r := range m.reloads {
 		e.onReload(r)
 	}
@@ -215,13 +216,13 @@ func (e *Engine) goLive(ctx context.Context) error {
 		return fmt.Errorf("register engine %q: %w", e.opt.ID, err)
 	}
 	e.view.Store(&view)
+	e.refresh()
 	e.state.live = true
 	e.announce(event.EngineJoined, "membership", map[string]string{"engine": e.opt.ID})
 	set := e.proj.Set()
 	e.announce(event.ConfigLoaded, "config", map[string]string{
 		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
 	})
-	e.refresh()
 	e.planAll(object.At(time.Now()))
 	e.reconcileAll()
 	e.running.Store(true)

@@ -22,7 +22,11 @@ func (e *Engine) startDue(ctx context.Context) {
 		e.addChore(&sweep{})
 	}
 	s.moreDue = e.catchUp(now)
-	for range duePerTurn {
+	began := time.Now()
+	for i := range duePerTurn {
+		if i%16 == 15 && time.Since(began) > turnTime {
+			break
+		}
 		key, due, ok := s.queue.Pop(now)
 		if !ok {
 			break
