@@ -235,19 +235,34 @@ func (r *HandlerResult) outcome() string {
 	return handlerOK
 }
 
+// text says in one line which handler did what.
+func (r *ran) text() string {
+	res := &r.result
+	words := []string{r.of.jobs[r.job].Handler.Name}
+	if words[0] == "" {
+		words[0] = "event handler"
+	}
+	switch {
+	case res.Problem != "":
+		words = append(words, res.Problem)
+	case res.Exit != 0:
+		words = append(words, "exit code "+strconv.Itoa(res.Exit))
+	}
+	if res.Output != "" {
+		words = append(words, res.Output)
+	}
+	return strings.Join(words, ": ")
+}
+
 // onRan counts an outcome and appends it. Nothing waits for the event: it is for
 // people.
 func (e *Engine) onRan(r *ran) {
 	outcome, job := r.result.outcome(), &r.of.jobs[r.job]
 	e.handling.total.WithLabelValues(outcome).Inc()
 	e.handling.took.Observe(r.result.Took.Seconds())
-	text := r.result.Problem
-	if text == "" {
-		text = r.result.Output
-	}
+	text := r.text()
 	if outcome != handlerOK {
-		e.log.Warn("an event handler failed", "object", string(job.Object.ID), "handler", job.Handler.Name,
-			"outcome", outcome, "exit", r.result.Exit, "text", text)
+		e.log.Warn("an event handler failed", "object", string(job.Object.ID), "outcome", outcome, "text", text)
 	}
 	scope := "object"
 	if r.of.global && r.job == 0 {

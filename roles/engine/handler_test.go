@@ -115,7 +115,7 @@ func TestHandlersRunForProblemsAndRecovery(t *testing.T) {
 			t.Fatalf("%d outcomes among %d events, %v", len(outcomes), len(events), err)
 		}
 		newest := outcomes[0]
-		if newest.Text != "restarted" || newest.Facts["handler"] != "own" || newest.Facts["scope"] != "object" ||
+		if newest.Text != "own: restarted" || newest.Facts["handler"] != "own" || newest.Facts["scope"] != "object" ||
 			newest.Facts["outcome"] != "ok" || newest.Facts["for"] != "OK;HARD;1" || outcomes[1].Facts["scope"] != "program" {
 			t.Errorf("%+v", newest)
 		}
@@ -242,6 +242,11 @@ func TestWhatBecomesOfHandlersIsCounted(t *testing.T) {
 				time.Sleep(2 * time.Minute)
 				if n := gathered(t, registry, "jaque_engine_handlers_total", outcome); n != 6 {
 					t.Errorf("%v counted", n)
+				}
+				events, err := g.j.History(t.Context(), journal.Query{Object: "h0!s0"})
+				want := map[string]string{"ok": "own", "failed": "own: exit code 2", "timeout": "own: killed", "not_run": "own: missing"}[outcome]
+				if ran := ofKind(events, event.HandlerRan); err != nil || ran[0].Text != want || ran[0].Facts["outcome"] != outcome {
+					t.Errorf("%v, %+v", err, ran[0])
 				}
 				g.end()
 			})
