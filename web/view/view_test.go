@@ -242,7 +242,7 @@ func TestDetailSaysWhoTakesCare(t *testing.T) {
 		t.Errorf("acknowledged: %+v", ack)
 	}
 	down := detail("web02!load").Handling.Downtimes
-	if len(down) != 1 || down[0].Badge.Name != "running" || down[0].Start.Text != "2026-03-01 11:25:00 UTC" || down[0].Text != "disk is being replaced" {
+	if len(down) != 1 || down[0].Badge.Name != "RUNNING" || down[0].Start.Text != "2026-03-01 11:25:00 UTC" || down[0].Text != "disk is being replaced" {
 		t.Errorf("in downtime: %+v", down)
 	}
 	d := detail("web01")
