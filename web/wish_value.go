@@ -78,11 +78,10 @@ func (w *wisher) instant(field, text string) (object.Time, error) {
 // insteadOf says what to write instead of a text that is no time: the time that
 // was meant, if that can be told.
 func insteadOf(text string) string {
-	if text != "" && strings.Trim(text, "-.0123456789") == "" {
-		if seconds, err := strconv.ParseFloat(inSeconds(text), 64); err == nil {
-			t := time.UnixMilli(int64(seconds * 1000)).UTC().Format(time.RFC3339Nano)
-			return ", a number since 1970; write it as a time, which would be " + t
-		}
+	if _, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "-.0123456789") == "" {
+		seconds, _ := strconv.ParseFloat(inSeconds(text), 64) // it is a number
+		t := time.UnixMilli(int64(seconds * 1000)).UTC().Format(time.RFC3339Nano)
+		return ", a number since 1970; write it as a time, which would be " + t
 	}
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {

@@ -152,3 +152,17 @@ func (t Time) MarshalJSON() ([]byte, error) { return AppendTime(nil, object.Time
 
 // Stamp returns a standard time as the API writes it.
 func Stamp(t time.Time) Time { return Time(object.At(t)) }
+
+// UnmarshalJSON reads RFC 3339 or null, as clients of the API need it.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*t = 0
+		return nil
+	}
+	var std time.Time
+	if err := std.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*t = Stamp(std)
+	return nil
+}
