@@ -32,6 +32,12 @@ func newStory(t *testing.T) *story {
 func (w *story) at(seconds float64, c fold.Command) string {
 	w.t.Helper()
 	now := started + object.Time(seconds*1000)
+	// As after a restart: nothing is known but what a snapshot holds.
+	restored := new(fold.State)
+	if err := fold.DecodeState(fold.AppendState(nil, w.s), restored); err != nil {
+		w.t.Fatal(err)
+	}
+	w.s = restored
 	w.n++
 	w.env.ID = fmt.Sprint("d", w.n)
 	if r, ok := c.(fold.Result); ok {

@@ -108,3 +108,27 @@ func TestATakeoverContinuesTheSoftAttempts(t *testing.T) {
 		t.Error("the previous owner still decides")
 	}
 }
+
+// What operators did goes over to the new owner too: a downtime ends and an
+// acknowledgement expires although the engine that took them has gone.
+func TestATakeoverContinuesWhatOperatorsDid(t *testing.T) {
+	env, s := probed()
+	env.ID = "d"
+	must(t, env, s, result(object.Critical), started)
+	must(t, env, s, fold.Acknowledge{Kind: object.AckSticky, Text: "x", Expires: started + 50}, started)
+	must(t, env, s, window("a", 0, 0.050, 0), started)
+	must(t, env, s, fold.SetNotificationNumber{Number: 3}, started)
+	heir := *env
+	heir.Writer, heir.Epoch = "b", 2
+	must(t, &heir, s, result(object.Critical), started+10)
+	if s.Status.Ack != object.AckSticky || s.Status.DowntimeDepth != 1 || s.Status.NotificationNumber != 3 || brief("web01!http", s) != "C S2" {
+		t.Errorf("taken over as %+v", s.Status)
+	}
+	if work, at := fold.Due(&heir, s, started+50); work != fold.PassTime || at != started+50 {
+		t.Errorf("due is %s at %d", work, at-started)
+	}
+	must(t, &heir, s, fold.Tick{}, started+50)
+	if s.Status.Ack != object.AckNone || s.Status.DowntimeDepth != 0 || s.Status.Extra != nil {
+		t.Errorf("after its time %+v", s.Status)
+	}
+}
