@@ -7,8 +7,14 @@
 // its own event is read back at its position, never when it is published, as the
 // handover protocol demands; with one member the same code runs.
 //
+// What operators ask for comes in through Do: actions about objects and about the
+// whole program, in their order. Downtimes for many objects or many times are
+// rules of the program; the engine makes each object's own downtimes from them, in
+// small pieces between its turns (chore.go, rules.go). Nothing of that is kept
+// beside the log: a start finds out what is left to do.
+//
 // It never executes a check itself (a Runner does), never formats a page and
 // never reads a config file. It reads and writes the kinds of event about
-// objects, and config.loaded and engine.joined. Start reading at Engine and
-// loop.go.
+// objects and about the program, and config.loaded and engine.joined. Start
+// reading at Engine, Do and loop.go.
 package engine
