@@ -36,5 +36,9 @@ func (e *expander) periods(q query, get func(object.Period, object.Time) string)
 		}
 		at = object.Time(seconds) * 1000
 	}
+	if q.name == "NEXTVALIDTIME" {
+		// What is next lies ahead, whatever instant is asked for.
+		at = max(at, e.src.Now)
+	}
 	return get(p, at)
 }

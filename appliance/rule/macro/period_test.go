@@ -38,7 +38,7 @@ func TestMacrosOfPeriods(t *testing.T) {
 		"$ISVALIDTIME:shift:1999$":   "0",
 		"$ISVALIDTIME:shift:3000$":   "0",
 		"$NEXTVALIDTIME:shift$":      "2500",
-		"$NEXTVALIDTIME:shift:1$":    "2000",
+		"$NEXTVALIDTIME:shift:1$":    "2500",
 		"$NEXTVALIDTIME:shift:3000$": "0",
 		"$ISVALIDTIME:other$":        "",
 		"$NEXTVALIDTIME:shift:now$":  "",
@@ -47,6 +47,10 @@ func TestMacrosOfPeriods(t *testing.T) {
 		if got := macro.Expand(text, src, macro.Options{}); got != want {
 			t.Errorf("%s is %q, want %q", text, got, want)
 		}
+	}
+	src.Now = 1_000_000
+	if got := macro.Expand("$NEXTVALIDTIME:shift$ $NEXTVALIDTIME:shift:1500$", src, macro.Options{}); got != "2000 2000" {
+		t.Errorf("before the shift %q", got)
 	}
 	src.Period = nil
 	if got := macro.Expand("$ISVALIDTIME:shift$", src, macro.Options{}); got != "" {
