@@ -14,6 +14,9 @@ func (d *decider) timely(r *Result, state object.State) error {
 		return nil
 	}
 	r.Start = min(r.Start, d.now)
+	if r.Latency == 0 {
+		r.Latency = d.now.Sub(r.Start).Microseconds() // how long it was on its way
+	}
 	m := &d.old.Measure
 	if !d.base.Checked {
 		return nil

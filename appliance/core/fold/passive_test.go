@@ -51,6 +51,10 @@ func TestAResultOfTheFutureIsOfNow(t *testing.T) {
 	if s.Measure.LastCheck != started {
 		t.Errorf("checked at %d, it is %d", s.Measure.LastCheck, started)
 	}
+	must(t, env, s, fold.Result{Passive: true, Stamped: true, Start: started + 10}, started+1510)
+	if s.Measure.Latency != 1_500_000 {
+		t.Errorf("it was on its way for 1.5 s, the latency is %d µs", s.Measure.Latency)
+	}
 }
 
 // An expiry says that nothing arrived. What arrives then and is still fresh
