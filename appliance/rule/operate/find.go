@@ -12,7 +12,7 @@ import (
 
 // searched bounds the names that are compared to find what was meant, so that a
 // flood of wrong names costs little.
-const searched = 1000
+const searched = 400
 
 // Object returns the object with an ID, or an *Error that says which one may
 // have been meant.

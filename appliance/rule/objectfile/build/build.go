@@ -36,6 +36,7 @@ func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.
 	}
 	b.index(objects)
 	b.calendar(objects, zone)
+	b.people(objects)
 	for _, o := range objects {
 		// Templates are resolved, so the order of files means nothing any more; what
 		// refers to hosts comes in a later pass.
@@ -51,6 +52,7 @@ func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.
 	}
 	b.linkServices()
 	b.dependencies(objects)
+	b.escalations(objects)
 	set := object.NewSet("", settings, b.made())
 	b.fill(set)
 	return set, b.problems
@@ -111,7 +113,6 @@ func (b *builder) index(objects []*objectfile.Object) {
 			b.define(b.contactGroups, o)
 		}
 	}
-	b.people(objects)
 }
 
 // host makes one host, without what refers to others.
@@ -159,6 +160,7 @@ func (b *builder) link() {
 		}
 		b.join(b.groups, o, "hostgroups", h.Name)
 	}
+	b.rings()
 	b.expandHostGroups()
 }
 

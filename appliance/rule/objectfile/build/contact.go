@@ -26,6 +26,7 @@ func (b *builder) people(objects []*objectfile.Object) {
 		b.contacts[o.Name] = &object.Contact{
 			Name: o.Name, Alias: o.Text("alias", o.Name), Email: o.Text("email", ""), Vars: o.Vars(),
 		}
+		b.reach(o)
 		b.join(b.contactGroups, o, "contactgroups", o.Name)
 	}
 	b.contactGroups.list = func(o *objectfile.Object) map[string]bool { return b.contactList(o, "members") }
@@ -93,10 +94,7 @@ func (b *builder) globalHandler(directive string) *object.Handler {
 }
 
 func (b *builder) makeHandler(command string) (*object.Handler, error) {
-	line, err := macro.CheckCommand(command, func(name string) (string, bool) {
-		line, ok := b.commands[name]
-		return line, ok
-	})
+	line, err := macro.CheckCommand(command, b.command)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestContactsAndTheirGroups(t *testing.T) {
-	s := set(t, block("host", "host_name h; contacts ops; contact_groups team,!none")+block("host", "host_name i; contacts *")+
+	s := set(t, command+block("host", "host_name h; contacts ops; contact_groups team,!none")+block("host", "host_name i; contacts *")+
 		block("contact", "contact_name ops; alias Operations; email ops@example.com; contactgroups team; _phone 1")+
 		block("contact", "contact_name ada")+block("contact", "contact_name bob")+
 		block("contactgroup", "contactgroup_name team; members ada")+block("contactgroup", "contactgroup_name none")+
@@ -76,6 +76,13 @@ func TestProblemsOfContactsGroupsAndHandlers(t *testing.T) {
 		{"a contact in an unknown group", block("contact", "contact_name x; contactgroups zed"), "", `no contactgroup "zed"`},
 		{"a loop", block("contactgroup", "contactgroup_name g; contactgroup_members g"), "", "contactgroup_members loop"},
 		{"an expression that finds nobody", block("contactgroup", "contactgroup_name g; members z+"), "use_regexp_matching=1", `any contact matching "z+"`},
+		{"a contact without commands", block("contact", "contact_name x; host_notification_commands c"), "", `contact "x" has no service_notification_commands`},
+		{"an unknown command of a contact", block("contact", "contact_name x; host_notification_commands zed!1; service_notification_commands c"), "", `there is no command "zed"`},
+		{"an unknown period of a contact", block("contact", "contact_name x; service_notification_period zed"), "", `no timeperiod "zed"`},
+		{"an escalation for an unknown host", block("hostescalation", "host_name zed; contacts ops; first_notification 1"), "", `any host matching "zed"`},
+		{"an escalation for an unknown service", block("serviceescalation", "host_name h; service_description zed; contacts ops"), "", `host name "h" and description "zed"`},
+		{"an escalation to an unknown contact", block("hostescalation", "host_name h; contacts zed"), "", `any contact matching "zed"`},
+		{"an escalation in an unknown period", block("hostescalation", "host_name h; contacts ops; escalation_period zed"), "", `no timeperiod "zed"`},
 		{"an odd list", block("servicegroup", "servicegroup_name g; members h,s,h"), "", "service description missing from list"},
 		{"an unknown service", block("servicegroup", "servicegroup_name g; members h,x"), "", `host name "h" and description "x"`},
 		{"an unknown host", block("servicegroup", "servicegroup_name g; members x,s"), "", `any host matching "x"`},

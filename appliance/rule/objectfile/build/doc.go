@@ -3,6 +3,6 @@
 // that Nagios has for both.
 //
 // It expands the hosts of a service, the members of groups, what a service takes
-// from its host, time periods, contacts and dependencies. It knows no escalations
+// from its host, time periods, contacts and dependencies. It knows no escalations beyond the names in them
 // and not who is told what, and never reads a file. Start reading at Build.
 package build

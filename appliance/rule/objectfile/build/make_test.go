@@ -13,12 +13,16 @@ import (
 // command is the command that the texts of the tests use.
 const command = "define command {\ncommand_name c\ncommand_line /bin/c $ARG1$ $HOSTNAME$\n}\n"
 
-// block writes a definition; directives are separated by "; ". Hosts and
-// services get what they must have.
+// block writes a definition; directives are separated by "; ". Hosts,
+// services and contacts get what they must have.
 func block(kind, directives string) string {
 	switch kind {
 	case "host":
 		directives += "; max_check_attempts 3"
+	case "contact":
+		if !strings.Contains(directives, "_commands") {
+			directives += "; host_notification_commands c; service_notification_commands c"
+		}
 	case "service":
 		directives += "; max_check_attempts 3; check_command c!x"
 	}
@@ -171,5 +175,14 @@ func TestProblemsNameThePlaceAndWhatToWrite(t *testing.T) {
 	}
 	if got := problems.Error(); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+func TestCircularParentsAreRefused(t *testing.T) {
+	_, problems := read(block("host", "host_name a; parents b")+block("host", "host_name b; parents c")+block("host", "host_name c; parents a")+
+		block("host", "host_name d; parents a"), "")
+	err := problems.Err()
+	if err == nil || !strings.Contains(err.Error(), `objects.cfg:13: circular parents: host "c" is behind "a" and in front of it`) || len(problems) != 1 {
+		t.Errorf("got %v", err)
 	}
 }

@@ -94,10 +94,7 @@ func (b *builder) check(o *objectfile.Object) object.Check {
 		b.problems.Add(o.Pos, "service %q has no check_command; give it one", o.Name)
 		return object.Check{Kind: object.CheckPassive}
 	}
-	line, err := macro.CheckCommand(strings.TrimPrefix(d.Value, "!"), func(name string) (string, bool) {
-		line, ok := b.commands[name]
-		return line, ok
-	})
+	line, err := macro.CheckCommand(strings.TrimPrefix(d.Value, "!"), b.command)
 	if err != nil {
 		b.problems.Add(d.Pos, "%s %q: %v", o.Type, o.Name, err)
 	}
