@@ -27,16 +27,40 @@ const (
 	maxUnderWay    = 4096                 // decisions that wait for the log, above which chores wait
 )
 
+// chores is the line of what is to be done in pieces.
+type chores struct {
+	line  []*begun
+	named map[string]*begun
+}
+
+// begun is a place in the line.
+type begun struct{ chore }
+
+func (l *chores) put(b *begun) { l.line = append(l.line, b) }
+
+// take returns the first of the line.
+func (l *chores) take() *begun {
+	b := l.line[0]
+	l.line[0], l.line = nil, l.line[1:]
+	return b
+}
+
 // addChore puts a chore in line. One of the same name that has begun already may
 // have passed what the new one is about, so it starts again.
 func (e *Engine) addChore(c chore) {
-	for i, other := range e.state.chores {
-		if other.name() == c.name() && c.name() != "" {
-			e.state.chores[i] = c
-			return
-		}
+	l, name := &e.state.chores, c.name()
+	if b := l.named[name]; b != nil {
+		b.chore = c
+		return
 	}
-	e.state.chores = append(e.state.chores, c)
+	b := &begun{c}
+	if name != "" {
+		if l.named == nil {
+			l.named = map[string]*begun{}
+		}
+		l.named[name] = b
+	}
+	l.put(b)
 }
 
 // doChores does a piece of the first few chores, in turns.
@@ -46,14 +70,17 @@ func (e *Engine) doChores(now object.Time) {
 		return
 	}
 	began := time.Now()
-	for range min(choresPerTurn, len(s.chores)) {
+	for range min(choresPerTurn, len(s.chores.line)) {
 		if len(s.pending) >= maxUnderWay || time.Since(began) > turnTime {
 			return
 		}
-		c := s.chores[0]
-		s.chores = s.chores[1:]
-		if !c.step(e, now) {
-			s.chores = append(s.chores, c)
+		b := s.chores.take()
+		c := b.chore
+		switch done := c.step(e, now); {
+		case !done || b.chore != c: // a step may have put another in its place
+			s.chores.put(b)
+		default:
+			delete(s.chores.named, c.name())
 		}
 	}
 }
@@ -64,7 +91,7 @@ func (e *Engine) busy() bool {
 	if len(s.orders) > 0 || s.moreDue {
 		return true
 	}
-	return s.live && !s.stopped && len(s.chores) > 0 && len(s.pending) < maxUnderWay
+	return s.live && !s.stopped && len(s.chores.line) > 0 && len(s.pending) < maxUnderWay
 }
 
 // replan asks again what is due for some objects.

@@ -12,6 +12,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
 
@@ -114,7 +115,7 @@ func TestADeathBetweenAnyTwoEventsChangesNothingInTheEnd(t *testing.T) {
 	for n := range all {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Until(all[n].Time.Std()))
-			j := prefix(t, all[:n+1])
+			j := prefix(t, all[:n+1], n%2*n/2)
 			g := start(t, fleet(3, 1), j, &runner{})
 			g.live(all[n].Time.Std().Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Truncate(time.Minute))
 			if got := g.outcome(); got != want {
@@ -129,8 +130,9 @@ func TestADeathBetweenAnyTwoEventsChangesNothingInTheEnd(t *testing.T) {
 	t.Logf("%d places to die", len(all))
 }
 
-// prefix returns a journal that holds these events.
-func prefix(t *testing.T, events []event.Event) journal.Journal {
+// prefix returns a journal that holds these events, and a snapshot of the first of
+// them, if any.
+func prefix(t *testing.T, events []event.Event, snapshot int) journal.Journal {
 	j := newJournal()
 	last := map[object.ID]uint64{}
 	for i := range events {
@@ -144,6 +146,15 @@ func prefix(t *testing.T, events []event.Event) journal.Journal {
 		})
 		if err := <-done; err != nil {
 			t.Fatalf("event %d: %v", i, err)
+		}
+	}
+	p := projection.New(fleet(3, 1))
+	for i := range events[:snapshot] {
+		p.Apply(&events[i])
+	}
+	if at, data := p.Encode(); snapshot > 0 {
+		if err := j.SaveSnapshot(t.Context(), at, data); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return j

@@ -42,7 +42,7 @@ type loopState struct {
 	numbers  projection.Numbers       // the highest given by decisions of this engine
 	orders   []*order                 // taken from the inbox and not looked at
 	programs programs
-	chores   []chore
+	chores   chores
 	ruleDue  map[string]object.Time // when a downtime rule is looked at next
 	ruleNext object.Time            // the least of ruleDue; 0 = not known
 

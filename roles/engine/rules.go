@@ -13,7 +13,9 @@ import (
 // A downtime rule stands for many objects or many times. The engine makes each
 // object's own downtime for the occurrence that runs or comes next, under an id
 // that follows from both, so that making it twice changes nothing. What an
-// operator cancelled of an occurrence stays cancelled.
+// operator cancelled of an occurrence stays cancelled. Who matches a filter is
+// looked at when an occurrence is made, at a start and after a reload; who has the
+// downtime then keeps it.
 
 // overAgain is when a rule is looked at again whose last occurrence has passed
 // while downtimes made from it still run: flexible ones outlast it.
