@@ -190,8 +190,11 @@ type Extra struct {
 
 // Setting is one thing that an operator set against the config.
 type Setting struct {
-	Name   string      // "n": see the Setting… names
-	Value  string      // "v"
+	Name  string // "n": see the Setting… names
+	Value string // "v"
+	// Config is what the config said at the time ("c"), "" if that is not known.
+	// Once it says something else, the config counts again.
+	Config string
 	Author string      // "by"
 	Time   object.Time // "t"
 }

@@ -23,7 +23,7 @@ func full() *event.Event {
 			Off: object.SwitchActive, On: object.SwitchFlapDetection,
 			Extra: &event.Extra{
 				AckAuthor: "ann", AckText: "on it", AckTime: 17, CheckAt: 18, CheckForced: true, Modified: 4096,
-				Settings: []event.Setting{{Name: "attempts", Value: "9", Author: "ann", Time: 19}},
+				Settings: []event.Setting{{Name: "attempts", Value: "9", Config: "3", Author: "ann", Time: 19}},
 				Comments: []event.Comment{
 					{ID: "c1", Number: 7, Kind: "user", Author: "ann", Text: "look", Time: 21, Expires: 22, Persistent: true}, {ID: "c2"},
 				},
@@ -39,11 +39,11 @@ func full() *event.Event {
 		Program: &event.Program{
 			Switches: &event.Switches{
 				Off: object.ProgramNotifications, On: object.ProgramObsessHosts,
-				Settings: []event.Setting{{Name: "notifications", Value: "off", Author: "bob", Time: 61}},
+				Settings: []event.Setting{{Name: "notifications", Value: "off", Config: "on", Author: "bob", Time: 61}},
 			},
 			Contact: &event.ContactStatus{
 				Name: "ops", HostOff: true, ServiceOff: true, HostModified: 1, ServiceModified: 2, Modified: 3,
-				Settings: []event.Setting{{Name: "host_notification_period", Value: "office", Author: "bob", Time: 62}},
+				Settings: []event.Setting{{Name: "host_notification_period", Value: "office", Config: "24x7", Author: "bob", Time: 62}},
 			},
 			Rule: &event.DowntimeRule{
 				ID: "r1", Number: 10, Author: "bob", Text: "patching", Entry: 63, Object: "web01", WithServices: true, Group: "g", Filter: "problem",

@@ -36,6 +36,7 @@ func appendSettings(dst []byte, all []Setting) []byte {
 		dst = wire.Open(comma(dst, i))
 		dst = wire.Text(dst, "n", s.Name)
 		dst = wire.Text(dst, "v", s.Value)
+		dst = wire.Text(dst, "c", s.Config)
 		dst = wire.Text(dst, "by", s.Author)
 		dst = wire.Int(dst, "t", s.Time)
 		dst = wire.Close(dst)
@@ -126,6 +127,8 @@ func readSettings(s *wire.Scanner) (all []Setting) {
 				one.Name = s.String()
 			case "v":
 				one.Value = s.String()
+			case "c":
+				one.Config = s.String()
 			case "by":
 				one.Author = s.String()
 			case "t":

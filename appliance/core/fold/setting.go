@@ -51,16 +51,17 @@ func (d *decider) modify(bit uint32) {
 // enter notes what an operator set against the config, by whom and when; what is as
 // configured again has no entry. Who set a value first stays its author.
 func (d *decider) enter(name, value string, differs bool, author string) {
+	config, _ := configOf(d.env.Object, name)
 	var all []event.Setting
 	if d.next.Extra != nil {
 		all = d.next.Extra.Settings
 	}
 	at, has := slices.BinarySearchFunc(all, name, func(s event.Setting, name string) int { return strings.Compare(s.Name, name) })
-	entry := event.Setting{Name: name, Value: value, Author: author, Time: d.now}
+	entry := event.Setting{Name: name, Value: value, Config: config, Author: author, Time: d.now}
 	switch {
 	case has && !differs:
 		d.extra().Settings = slices.Delete(slices.Clone(all), at, at+1)
-	case has && all[at].Value != value:
+	case has && (all[at].Value != value || all[at].Config != config):
 		all = slices.Clone(all)
 		all[at] = entry
 		d.extra().Settings = all
@@ -83,7 +84,8 @@ func (d *decider) tune(c Tune) (Decision, error) {
 		return Decision{}, nil
 	}
 	idle := intervalOf(d.env, &d.base) <= 0
-	d.enter(t.name, t.value, c.Value != "" && t.value != t.config, c.Author)
+	config, _ := configOf(d.env.Object, t.name)
+	d.enter(t.name, t.value, c.Value != "" && t.value != config, c.Author)
 	d.modify(t.bit)
 	if d.next.Extra == d.base.Extra {
 		return Decision{}, nil
@@ -115,35 +117,31 @@ func (d *decider) limitAttempts() {
 	}
 }
 
-// reading is a setting as it is kept, beside what the config says.
+// reading is a setting as it is kept.
 type reading struct {
-	name, value, config string
-	bit                 uint32
+	name, value string
+	bit         uint32
 }
 
 // read checks what an operator wants to set. An empty value is as configured.
 func (d *decider) read(c *Tune) (t reading, err error) {
-	rule := d.env.Object.Rule
 	t = reading{name: c.Name, value: c.Value}
 	switch c.Name {
 	case event.SettingInterval:
-		t.bit, t.config = modInterval, rule.Interval.String()
+		t.bit = modInterval
 		t.value, err = d.readDuration(c)
 	case event.SettingRetry:
-		t.bit, t.config = modRetry, rule.Retry.String()
+		t.bit = modRetry
 		t.value, err = d.readDuration(c)
 	case event.SettingAttempts:
-		t.bit, t.config = modAttempts, strconv.Itoa(int(attempts(d.env.Object)))
+		t.bit = modAttempts
 		t.value, err = d.readAttempts(c)
 	case event.SettingCheckPeriod:
-		t.bit, t.config = modCheckPeriod, nameOf(rule.CheckPeriod)
-		err = d.readPeriod(c)
+		t.bit, err = modCheckPeriod, d.readPeriod(c)
 	case event.SettingNotePeriod:
-		t.bit, t.config = modNotePeriod, nameOf(rule.NotePeriod)
-		err = d.readPeriod(c)
+		t.bit, err = modNotePeriod, d.readPeriod(c)
 	case event.SettingHandlerPeriod:
-		t.bit, t.config = modHandlerPeriod, nameOf(rule.HandlerPeriod)
-		err = d.readPeriod(c)
+		t.bit, err = modHandlerPeriod, d.readPeriod(c)
 	default:
 		name, ok := strings.CutPrefix(c.Name, event.SettingVar)
 		if !ok {
@@ -187,12 +185,11 @@ func (d *decider) readPeriod(c *Tune) error {
 // names are written as there, with or without the underscore.
 func (d *decider) readVar(name, value string) (reading, error) {
 	name = strings.ToUpper(strings.TrimPrefix(name, "_"))
-	config, known := d.env.Object.Vars[name]
-	if !known {
+	if _, known := d.env.Object.Vars[name]; !known {
 		return reading{}, refuse(d.env, BadCommand, "the %s has no custom variable %q%s",
 			d.env.Object.Kind(), name, choice(slices.Sorted(maps.Keys(d.env.Object.Vars))))
 	}
-	return reading{name: event.SettingVar + name, value: value, config: config, bit: modVar}, nil
+	return reading{name: event.SettingVar + name, value: value, bit: modVar}, nil
 }
 
 // choice says what would be right, as far as it fits into a line.
@@ -207,11 +204,32 @@ func choice(names []string) string {
 	return "; use " + strings.Join(names, ", ")
 }
 
-func nameOf(p object.Period) string {
-	if p == nil {
-		return ""
+// dropSettings forgets what was set against a config that says something else
+// now, as after a reload: the config is newer. A switch stays as it is then,
+// because it has only two values.
+func (d *decider) dropSettings() {
+	if d.next.Extra == nil {
+		return
 	}
-	return p.Name()
+	left, gone := without(d.next.Extra.Settings, func(s *event.Setting) bool { return outdated(d.env.Object, s) })
+	if gone == nil {
+		return
+	}
+	d.extra().Settings = left
+	dropped := func(name string) bool {
+		return slices.ContainsFunc(gone, func(s event.Setting) bool { return s.Name == name })
+	}
+	for i, name := range switchNames {
+		if dropped(name) {
+			d.next.Off &^= 1 << i
+			d.next.On &^= 1 << i
+		}
+	}
+	if dropped(event.SettingAttempts) {
+		d.limitAttempts()
+	}
+	d.note("dropped", list(gone, func(s *event.Setting) string { return s.Name }))
+	d.also = append(d.also, event.SettingChanged)
 }
 
 // setModified sets Nagios' bits of modified attributes and nothing else.

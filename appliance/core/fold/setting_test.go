@@ -1,6 +1,7 @@
 package fold_test
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"testing"
@@ -36,8 +37,8 @@ func TestASwitchSaysWhoSetItAndWhen(t *testing.T) {
 	what := object.SwitchPassive | object.SwitchNotifications
 	must(t, env, s, fold.Switch{What: what, Author: "ann"}, started)
 	want := []event.Setting{
-		{Name: "notifications", Value: "off", Author: "ann", Time: started},
-		{Name: "passive_checks", Value: "off", Author: "ann", Time: started},
+		{Name: "notifications", Value: "off", Config: "on", Author: "ann", Time: started},
+		{Name: "passive_checks", Value: "off", Config: "on", Author: "ann", Time: started},
 	}
 	if x := s.Status.Extra; !reflect.DeepEqual(x.Settings, want) || x.Modified != 1|4 {
 		t.Errorf("%+v", x)
@@ -95,7 +96,7 @@ func TestASettingIsKeptAndSetBack(t *testing.T) {
 	} {
 		env, s := tunable()
 		d := must(t, env, s, fold.Tune{Name: tt.name, Value: tt.value, Author: "ann"}, started)
-		want := event.Setting{Name: tt.name, Value: tt.kept, Author: "ann", Time: started}
+		want := event.Setting{Name: tt.name, Value: tt.kept, Config: cmp.Or(tt.config, "always"), Author: "ann", Time: started}
 		if got := s.Status.Extra.Settings; len(got) != 1 || got[0] != want || d.Log.Facts["setting"] != tt.name || d.Log.Facts["to"] != tt.value {
 			t.Errorf("%s=%s is kept as %+v, event %v", tt.name, tt.value, got, d.Log.Facts)
 		}
@@ -259,3 +260,48 @@ func TestThePeriodOfTheConfigIsKnownByItsName(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 }
+
+// A reload may change what the config says. It is newer than what was set against
+// it, so it counts at once, and the next tick forgets the rest.
+func TestTheConfigCountsAgainOnceItChanges(t *testing.T) {
+	env, s := tunable()
+	for _, c := range []fold.Command{
+		fold.Tune{Name: "interval", Value: "10m"}, fold.Tune{Name: "retry", Value: "10m"}, fold.Tune{Name: "attempts", Value: "9"},
+		fold.Tune{Name: "check_period", Value: "hourly"}, fold.Tune{Name: "notification_period", Value: "hourly"},
+		fold.Tune{Name: "event_handler_period", Value: "hourly"}, fold.Tune{Name: "var.PORT", Value: "81"}, fold.Tune{Name: "var.OS", Value: "BSD"},
+		fold.Switch{What: object.SwitchPassive | object.SwitchPerfdata},
+	} {
+		must(t, env, s, c, started)
+	}
+	if at := fold.NextTick(env, s); at != 0 {
+		t.Fatalf("nothing has changed, and yet there is a tick at %d", at)
+	}
+	always := weekdays{}
+	env.Object.Rule.Interval, env.Object.Rule.Retry, env.Object.Rule.Attempts, env.Object.Rule.Passive = time.Hour, time.Second, 4, false
+	env.Object.Rule.CheckPeriod, env.Object.Rule.NotePeriod, env.Object.Rule.HandlerPeriod = always, always, always
+	env.Object.Vars = map[string]string{"PORT": "82", "OS": "linux"}
+	if fold.NotePeriod(env, &s.Status) != always || fold.HandlerPeriod(env, &s.Status) != always {
+		t.Error("what was set against another config still counts")
+	}
+	if work, _ := fold.Due(env, s, started); work != fold.PassTime {
+		t.Errorf("due is %s", work)
+	}
+	d := must(t, env, s, fold.Tick{}, started+1)
+	want := "attempts,check_period,event_handler_period,interval,notification_period,passive_checks,retry,var.PORT"
+	if d.Log.Kind != event.SettingChanged || d.Log.Facts["dropped"] != want {
+		t.Errorf("%s with %v, want %s", d.Log.Kind, d.Log.Facts, want)
+	}
+	if x := s.Status.Extra; len(x.Settings) != 2 || s.Status.Off != object.SwitchPerfdata || s.Status.MaxAttempts != 4 || x.Modified == 0 {
+		t.Errorf("left: %+v of %+v", x, s.Status)
+	}
+	if at := fold.NextTick(env, s); at != 0 {
+		t.Errorf("another tick at %d", at)
+	}
+}
+
+// weekdays is a period that is always open.
+type weekdays struct{}
+
+func (weekdays) Name() string                           { return "weekdays" }
+func (weekdays) String() string                         { return "weekdays" }
+func (weekdays) Window(object.Time) (bool, object.Time) { return true, 0 }

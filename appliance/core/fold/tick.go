@@ -33,6 +33,11 @@ func nextTick(env *Env, s *State) object.Time {
 	for i := range x.Downtimes {
 		sooner(nextOf(env, x.Downtimes, &x.Downtimes[i]))
 	}
+	for i := range x.Settings {
+		if outdated(env.Object, &x.Settings[i]) {
+			return overdue
+		}
+	}
 	return next
 }
 
@@ -83,6 +88,7 @@ func (d *decider) tick() (Decision, error) {
 		d.dropAck()
 	}
 	d.expireComments()
+	d.dropSettings()
 	p := d.passage()
 	p.pass()
 	author, text := d.tell(p)
