@@ -96,9 +96,9 @@ func nearest(name string) string {
 		return ""
 	}
 	best, distance := "", 4
-	for i := range rows {
-		if d := near.Distance(name, rows[i].name, distance); d < distance {
-			best, distance = rows[i].name, d
+	for _, r := range rows {
+		if d := near.Distance(name, r.name, distance); d < distance {
+			best, distance = r.name, d
 		}
 	}
 	return best

@@ -43,25 +43,25 @@ var rows = finish(
 // byName finds a row by its name or an alias; constant.
 var byName = index(rows)
 
-func finish(parts ...[]row) []row {
-	var all []row
+func finish(parts ...[]row) []*row {
+	var all []*row
 	for _, part := range parts {
 		for _, r := range part {
 			if r.noted {
 				r.withNote = append(append([]kind{}, r.args...), anAuthor, aComment)
 			}
-			all = append(all, r)
+			all = append(all, &r)
 		}
 	}
 	return all
 }
 
-func index(rows []row) map[string]*row {
-	m := make(map[string]*row, 2*len(rows))
-	for i := range rows {
-		m[rows[i].name] = &rows[i]
-		for _, alias := range rows[i].aliases {
-			m[alias] = &rows[i]
+func index(all []*row) map[string]*row {
+	m := make(map[string]*row, 2*len(all))
+	for _, r := range all {
+		m[r.name] = r
+		for _, alias := range r.aliases {
+			m[alias] = r
 		}
 	}
 	return m
@@ -80,8 +80,7 @@ type Row struct {
 // Commands returns the table of commands, in the order of the reference.
 func Commands() []Row {
 	all := make([]Row, len(rows))
-	for i := range rows {
-		r := &rows[i]
+	for i, r := range rows {
 		all[i] = Row{r.name, r.aliases, r.form(), r.only, r.text, r.why}
 	}
 	return all

@@ -3,6 +3,7 @@
 // that Nagios has for both.
 //
 // It expands the hosts of a service, the members of groups, what a service takes
-// from its host, time periods, contacts and dependencies. It knows no escalations beyond the names in them
-// and not who is told what, and never reads a file. Start reading at Build.
+// from its host, time periods, contacts and dependencies. Of escalations, and of
+// how contacts are told, it only checks the names; it never reads a file. Start
+// reading at Build.
 package build
