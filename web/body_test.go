@@ -3,10 +3,14 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/web/sample"
+	"jaque.sh/jaque/web/wire"
 )
 
 func TestBodiesThatCannotBeReadSayWhere(t *testing.T) {
@@ -45,6 +49,45 @@ func TestFieldsOfACommandAreRead(t *testing.T) {
 	}
 }
 
+func TestEveryFieldIsDescribedAndTakesOnlyItsKind(t *testing.T) {
+	data, err := json.Marshal(wire.OpenAPI("", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]any `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	described := doc.Components.Schemas["Command"].Properties
+	names := fieldNames()
+	if len(described) != len(names) {
+		t.Errorf("%d fields are described, there are %d", len(described), len(names))
+	}
+	taken := slices.Clone(common)
+	for _, v := range verbs() {
+		taken = append(taken, v.takes...)
+	}
+	taken = append(taken, "program", "contact")
+	for i, name := range names {
+		if described[name] == nil || !slices.Contains(taken, name) {
+			t.Errorf("%s is not described, or no command takes it", name)
+		}
+		f := requestFields[i]
+		if _, err := decodeCommand([]byte(`{"` + name + `":{}}`)); !f.state && (asFault(err) == nil || asFault(err).Field != name) {
+			t.Errorf("%s may be an object: %v", name, err)
+		}
+		if _, err := decodeCommand([]byte(`{"` + name + `":null}`)); err != nil {
+			t.Errorf("%s may not be null: %v", name, err)
+		}
+	}
+}
+
 func TestBodiesThatAreTooLargeAreRefused(t *testing.T) {
 	o := options(sample.Office())
 	o.Token = "geheim"
@@ -66,22 +109,60 @@ func TestBodiesThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
+// Whatever a body says, it is either read as far as to actions or refused in
+// words of the API; nothing is done here.
 func FuzzDecodeCommand(f *testing.F) {
-	for _, s := range []string{"", check, `{"state":[1]}`, `{"command":`, `{"a":1}`, "{\"object\":\n12}", "\xff", `{} {}`, `{"\u0000":{}}`} {
+	site := bare(f, operated())
+	for _, s := range []string{
+		"", check, `{"state":[1]}`, `{"command":`, `{"a":1}`, "{\"object\":\n12}", "\xff", `{} {}`, `{"\u0000":{}}`,
+		`{"command":"schedule-downtime","filter":"*","comment":"x","ranges":["sunday 02:00-04:00"],"timezone":"Europe/Berlin","preview":true}`,
+		`{"command":"schedule-downtime","objects":["web01","web02!http"],"comment":"x","duration":1e3,"flexible":60,"trigger":"d7"}`,
+		`{"command":"cancel-downtime","group":"db-servers","start":"2026-03-01T15:00:00Z"}`,
+		`{"command":"disable","program":true,"what":"obsess"}`, `{"command":"set","object":"web01","setting":"var._A","value":1e99}`,
+		`{"command":"submit-result","object":"web01","state":1,"time":"1772370000250","output":"a\nb"}`, `{"confirm":1e400,"duration":-0}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := decodeCommand(data)
+		q, actions, err := site.planOf(string(data))
 		if err == nil {
-			if !json.Valid(data) {
-				t.Errorf("%q was read though it is no JSON", data)
+			if !json.Valid(data) || len(actions) == 0 || q.Command == "" {
+				t.Errorf("%q was read as %+v", data, actions)
 			}
 			return
 		}
-		for _, leak := range []string{"Go ", "web.", "json:", "EOF", "struct"} {
+		for _, leak := range []string{"Go ", "web.", "json:", "EOF", "struct", "strconv", "time:", "%!"} {
 			if fault := asFault(err); fault == nil || (strings.Contains(fault.Detail, leak) && !strings.Contains(string(data), leak)) {
 				t.Errorf("%q: %v", data, err)
 			}
+		}
+	})
+}
+
+// Whatever a form says, what it is read as is what the same body would be.
+func FuzzRequestFromForm(f *testing.F) {
+	site := bare(f, operated())
+	for _, s := range []string{
+		"command=check-now&object=web01", "command=acknowledge&objects=web01%0d%0aweb02&comment=x&sticky=false&sticky=true",
+		"command=schedule-downtime&object=web01&start=2026-03-01T13:00&duration=90m&comment=x", "command=submit-result&object=web01&state=1",
+		"command=set&object=web01&setting=interval&value=", "command=enable&program=on&what=perfdata", "a=%ff&comment=%ff&command=add-comment&filter=*",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		values, err := url.ParseQuery(text)
+		if err != nil {
+			return
+		}
+		q, err := requestFromForm(values)
+		if err == nil {
+			var wish operate.Request
+			if wish, err = site.wish(&q); err == nil {
+				_, err = site.plan(&wish)
+			}
+		}
+		if err != nil && asFault(err) == nil {
+			t.Errorf("%q: %v", text, err)
 		}
 	})
 }
