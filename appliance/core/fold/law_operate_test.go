@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -76,6 +77,12 @@ func run(t *rapid.T, look func(*fold.Env, *fold.State, fold.Command, *fold.Decis
 		now += object.Time(rapid.IntRange(0, 60_000).Draw(t, "later"))
 		if rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
 			far = rapid.SampledFrom([]fold.Trigger{{}, {Known: true}, {Known: true, Started: now - 1}, {Known: true, Started: now + 9000}}).Draw(t, "trigger")
+		}
+		if rapid.IntRange(0, 7).Draw(t, "reload") == 0 {
+			rule := *env.Object.Rule
+			rule.Interval = rapid.SampledFrom([]time.Duration{time.Minute, time.Hour}).Draw(t, "interval")
+			rule.Passive = rapid.Bool().Draw(t, "takes results")
+			env.Object.Rule = &rule
 		}
 		env.ID, env.Comment, env.Downtime = fmt.Sprint("d", i), uint64(i+1), uint64(i+1)
 		c := day(t, now)
