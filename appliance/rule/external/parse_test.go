@@ -60,55 +60,58 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// refusedLines are for TestLinesThatAreRefused.
+var refusedLines = []struct {
+	name, line string
+	why        external.Reason
+	want       string
+}{
+	{"nothing", " \n", external.Malformed, "write [time] COMMAND;arguments"},
+	{"a time without brackets", "1780000000 DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "no brackets"},
+	{"an open bracket", "[1780000000 DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "never closed"},
+	{"an empty time", "[] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
+	{"a date", "[2026-05-28] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "write seconds since 1970"},
+	{"a negative time", "[-5] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
+	{"a time in nanoseconds", "[1779962399123456789] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "too large"},
+	{"a fraction that is none", "[1779962399.x] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
+	{"no blank behind the time", "[1779962399]DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "a blank and a command must follow"},
+	{"no command", "[1779962399]", external.Malformed, "must follow"},
+	{"an empty name", "[1779962399] ;web", external.Malformed, "the name of the command is missing"},
+	{"a control character in the name", "DISABLE\x01_SVC_CHECK;web;HTTP", external.Malformed, "control character"},
+	{"a very long line", "ADD_HOST_COMMENT;web;1;a;" + strings.Repeat("x", external.Longest), external.Malformed, "at most 65536"},
+	{"an unknown name", "DISABLE_THE_WORLD;web", external.Unknown, `no command "DISABLE_THE_WORLD"`},
+	{"a misspelt name", "DISABEL_SVC_CHECK;web;HTTP", external.Unknown, "did you mean DISABLE_SVC_CHECK?"},
+	{"two blanks", "[1779962399]  DISABLE_SVC_CHECK;web;HTTP", external.Unknown, "did you mean DISABLE_SVC_CHECK?"},
+	{"a custom command", "_FIX_IT;web", external.Custom, "belong to modules"},
+	{"shutting down", "SHUTDOWN_PROCESS", external.Unsupported, "stop the service"},
+	{"by its other name", "[1] shutdown_program", external.Unsupported, "stop the service"},
+	{"changing a command", "CHANGE_SVC_CHECK_COMMAND;web;HTTP;x", external.Unsupported, "change it there and reload"},
+	{"no host", "DISABLE_HOST_CHECK", external.Argument, "host is missing; write DISABLE_HOST_CHECK;host"},
+	{"an empty host", "DISABLE_HOST_CHECK;", external.Argument, "host is missing"},
+	{"no service", "DISABLE_SVC_CHECK;web", external.Argument, "service is missing"},
+	{"an empty service", "DISABLE_SVC_CHECK;web;", external.Argument, "service is missing"},
+	{"an empty name before others", "DISABLE_SVC_CHECK;;HTTP", external.Argument, "host: it is empty"},
+	{"no comment", "SCHEDULE_SVC_DOWNTIME;web;HTTP;1;2;1;0;600", external.Argument, "author is missing"},
+	{"an empty comment", "ADD_HOST_COMMENT;web;1;ada;", external.Argument, "comment is missing"},
+	{"a comment of control characters", "ADD_HOST_COMMENT;web;1;ada;\x07\x00", external.Argument, "comment: it is empty"},
+	{"a text for a number", "ACKNOWLEDGE_SVC_PROBLEM;web;HTTP; or so;2;0;0;admin;ok", external.Argument, `sticky: " or so" is no whole number`},
+	{"a number that begins well", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;5x", external.Argument, "is no whole number"},
+	{"a fraction for a number", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;5.5", external.Argument, "is no whole number"},
+	{"an empty number", "SCHEDULE_HOST_DOWNTIME;web;1;2;;0;5;a;b", external.Argument, "flag: it is empty"},
+	{"no attempts", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;0", external.Argument, "out of range"},
+	{"an interval below a minute", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;0.5", external.Argument, "no number of minutes"},
+	{"a negative interval", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;-1", external.Argument, "no number of minutes"},
+	{"an endless interval", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;NaN", external.Argument, "no number of minutes"},
+	{"negative bits", "CHANGE_HOST_MODATTR;web;-1", external.Argument, "no set of attributes"},
+	{"options of a later version", "SEND_CUSTOM_HOST_NOTIFICATION;web;8;a;b", external.Argument, "from 0 to 7"},
+	{"a code that is a word", "PROCESS_HOST_CHECK_RESULT;web;DOWN;x", external.Argument, "code: \"DOWN\" is no whole number"},
+	{"no number of a downtime", "DEL_HOST_DOWNTIME;0", external.Argument, "out of range"},
+	{"a control character in a name", "DISABLE_HOST_CHECK;we\x00b", external.Argument, "control character 0x0"},
+	{"a time that is none", "SCHEDULE_HOST_CHECK;web;now", external.Argument, `"now" is no time`},
+}
+
 func TestLinesThatAreRefused(t *testing.T) {
-	for _, c := range []struct {
-		name, line string
-		why        external.Reason
-		want       string
-	}{
-		{"nothing", " \n", external.Malformed, "write [time] COMMAND;arguments"},
-		{"a time without brackets", "1780000000 DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "no brackets"},
-		{"an open bracket", "[1780000000 DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "never closed"},
-		{"an empty time", "[] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
-		{"a date", "[2026-05-28] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "write seconds since 1970"},
-		{"a negative time", "[-5] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
-		{"a time in nanoseconds", "[1779962399123456789] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "too large"},
-		{"a fraction that is none", "[1779962399.x] DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "is no time"},
-		{"no blank behind the time", "[1779962399]DISABLE_SVC_CHECK;web;HTTP", external.Malformed, "a blank and a command must follow"},
-		{"no command", "[1779962399]", external.Malformed, "must follow"},
-		{"an empty name", "[1779962399] ;web", external.Malformed, "the name of the command is missing"},
-		{"a control character in the name", "DISABLE\x01_SVC_CHECK;web;HTTP", external.Malformed, "control character"},
-		{"a very long line", "ADD_HOST_COMMENT;web;1;a;" + strings.Repeat("x", external.Longest), external.Malformed, "at most 65536"},
-		{"an unknown name", "DISABLE_THE_WORLD;web", external.Unknown, `no command "DISABLE_THE_WORLD"`},
-		{"a misspelt name", "DISABEL_SVC_CHECK;web;HTTP", external.Unknown, "did you mean DISABLE_SVC_CHECK?"},
-		{"two blanks", "[1779962399]  DISABLE_SVC_CHECK;web;HTTP", external.Unknown, "did you mean DISABLE_SVC_CHECK?"},
-		{"a custom command", "_FIX_IT;web", external.Custom, "belong to modules"},
-		{"shutting down", "SHUTDOWN_PROCESS", external.Unsupported, "stop the service"},
-		{"by its other name", "[1] shutdown_program", external.Unsupported, "stop the service"},
-		{"changing a command", "CHANGE_SVC_CHECK_COMMAND;web;HTTP;x", external.Unsupported, "change it there and reload"},
-		{"no host", "DISABLE_HOST_CHECK", external.Argument, "host is missing; write DISABLE_HOST_CHECK;host"},
-		{"an empty host", "DISABLE_HOST_CHECK;", external.Argument, "host is missing"},
-		{"no service", "DISABLE_SVC_CHECK;web", external.Argument, "service is missing"},
-		{"an empty service", "DISABLE_SVC_CHECK;web;", external.Argument, "service is missing"},
-		{"an empty name before others", "DISABLE_SVC_CHECK;;HTTP", external.Argument, "host: it is empty"},
-		{"no comment", "SCHEDULE_SVC_DOWNTIME;web;HTTP;1;2;1;0;600", external.Argument, "author is missing"},
-		{"an empty comment", "ADD_HOST_COMMENT;web;1;ada;", external.Argument, "comment is missing"},
-		{"a comment of control characters", "ADD_HOST_COMMENT;web;1;ada;\x07\x00", external.Argument, "comment: it is empty"},
-		{"a text for a number", "ACKNOWLEDGE_SVC_PROBLEM;web;HTTP; or so;2;0;0;admin;ok", external.Argument, `sticky: " or so" is no whole number`},
-		{"a number that begins well", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;5x", external.Argument, "is no whole number"},
-		{"a fraction for a number", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;5.5", external.Argument, "is no whole number"},
-		{"an empty number", "SCHEDULE_HOST_DOWNTIME;web;1;2;;0;5;a;b", external.Argument, "flag: it is empty"},
-		{"no attempts", "CHANGE_MAX_HOST_CHECK_ATTEMPTS;web;0", external.Argument, "out of range"},
-		{"an interval below a minute", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;0.5", external.Argument, "no number of minutes"},
-		{"a negative interval", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;-1", external.Argument, "no number of minutes"},
-		{"an endless interval", "CHANGE_NORMAL_HOST_CHECK_INTERVAL;web;NaN", external.Argument, "no number of minutes"},
-		{"negative bits", "CHANGE_HOST_MODATTR;web;-1", external.Argument, "no set of attributes"},
-		{"options of a later version", "SEND_CUSTOM_HOST_NOTIFICATION;web;8;a;b", external.Argument, "from 0 to 7"},
-		{"a code that is a word", "PROCESS_HOST_CHECK_RESULT;web;DOWN;x", external.Argument, "code: \"DOWN\" is no whole number"},
-		{"no number of a downtime", "DEL_HOST_DOWNTIME;0", external.Argument, "out of range"},
-		{"a control character in a name", "DISABLE_HOST_CHECK;we\x00b", external.Argument, "control character 0x0"},
-		{"a time that is none", "SCHEDULE_HOST_CHECK;web;now", external.Argument, `"now" is no time`},
-	} {
+	for _, c := range refusedLines {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := external.Parse(c.line, now)
 			var r *external.Refusal

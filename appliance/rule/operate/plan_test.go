@@ -97,51 +97,58 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+func tick(t operate.Target) operate.Request {
+	return operate.Request{Target: t, Command: fold.Tick{}}
+}
+
+func put(r event.DowntimeRule) operate.Request {
+	return operate.Request{Program: program.PutRule{Rule: r}}
+}
+
+// badRequests are for TestRequestsThatCannotBeMeant.
+var badRequests = []struct {
+	name    string
+	request operate.Request
+	fault   operate.Fault
+	want    string
+}{
+	{"no target", tick(operate.Target{}), operate.Malformed, "name objects, or a group, or a filter"},
+	{"two targets", tick(operate.Target{Group: "front", Filter: "*"}), operate.Malformed, "not clear"},
+	{"no command", operate.Request{Target: operate.Target{Filter: "*"}}, operate.Malformed, "give one"},
+	{"two commands", operate.Request{Command: fold.Tick{}, Program: program.Switch{}}, operate.Malformed, "give one"},
+	{"a target for the program", operate.Request{Target: operate.Target{Filter: "*"}, Program: program.Switch{}}, operate.Malformed, "leave the target out"},
+	{"an unknown kind", tick(operate.Target{Filter: "*", Kind: "router"}), operate.Malformed, "write host or service"},
+	{"a kind of named objects", tick(operate.Target{Objects: []object.ID{"gw"}, Kind: "host"}), operate.Malformed, "leave it out"},
+	{"an unknown scope", tick(operate.Target{Objects: []object.ID{"gw"}, Scope: "all"}), operate.Malformed, `"all"; write services`},
+	{"an unknown host", tick(operate.Target{Objects: []object.ID{"wbe"}}), operate.NotFound, `no host "wbe"; did you mean web?`},
+	{"an unknown service", tick(operate.Target{Objects: []object.ID{"web!htp"}}), operate.NotFound, `no service "htp"; did you mean web!http?`},
+	{"a service of an unknown host", tick(operate.Target{Objects: []object.ID{"wep!http"}}), operate.NotFound, `did you mean web!http?`},
+	{"a slash", tick(operate.Target{Objects: []object.ID{"web/http"}}), operate.NotFound, `did you mean web!http?`},
+	{"nothing near", tick(operate.Target{Objects: []object.ID{"mainframe"}}), operate.NotFound, `no host "mainframe"`},
+	{"an unknown group", tick(operate.Target{Group: "fornt"}), operate.NotFound, `no group "fornt"; did you mean front?`},
+	{"an empty group", tick(operate.Target{Group: "empty"}), operate.NoMatch, `"empty" has no object`},
+	{"a group without hosts", tick(operate.Target{Group: "empty", Kind: "host"}), operate.NoMatch, `no host in it`},
+	{"a filter that does not parse", tick(operate.Target{Filter: "host=gw stat=OK"}), operate.BadFilter, "column 9"},
+	{"a filter that nothing passes", tick(operate.Target{Filter: "host=gw downtime"}), operate.NoMatch, `no object matches "host=gw downtime"`},
+	{"services of a service", tick(operate.Target{Objects: []object.ID{"web!http"}, Scope: operate.Services}), operate.WrongScope, "web!http is a service"},
+	{"children of services", tick(operate.Target{Filter: "*", Kind: "service", Scope: operate.Children}), operate.WrongScope, "starts from hosts"},
+	{"nothing behind", tick(operate.Target{Objects: []object.ID{"web"}, Scope: operate.Children}), operate.NoMatch, `scope "children"`},
+	{"an unknown contact", operate.Request{Program: program.SwitchContact{Name: "osp"}}, operate.NotFound, `no contact "osp"; did you mean ops?`},
+	{"a setting of an unknown contact", operate.Request{Program: program.TuneContact{Name: "x"}}, operate.NotFound, `no contact "x"`},
+	{"bits of an unknown contact", operate.Request{Program: program.SetContactModified{Name: "x"}}, operate.NotFound, `no contact "x"`},
+	{"a downtime for nothing", put(event.DowntimeRule{}), operate.Malformed, "one of an object, a group and a filter"},
+	{"a downtime for two things", put(event.DowntimeRule{Group: "front", Filter: "*"}), operate.Malformed, "one of"},
+	{"a downtime for an unknown object", put(event.DowntimeRule{Object: "wep"}), operate.NotFound, "did you mean web?"},
+	{"a downtime for an unknown group", put(event.DowntimeRule{Group: "x"}), operate.NotFound, `no group "x"`},
+	{"a downtime for a bad filter", put(event.DowntimeRule{Filter: "(a"}), operate.BadFilter, "column 3"},
+	{"a downtime for the services of a service", put(event.DowntimeRule{Object: "web!http", WithServices: true}), operate.WrongScope, "is a service"},
+	{"a zone without ranges", put(event.DowntimeRule{Object: "web", Zone: "Europe/Berlin"}), operate.Malformed, "add ranges"},
+	{"ranges that do not parse", put(event.DowntimeRule{Object: "web", Ranges: []string{"someday"}}), operate.Malformed, "someday is no day"},
+	{"an unknown downtime", operate.Request{Program: program.RemoveRule{ID: "r2"}}, operate.NotFound, `no downtime "r2"`},
+}
+
 func TestRequestsThatCannotBeMeant(t *testing.T) {
-	tick := func(t operate.Target) operate.Request { return operate.Request{Target: t, Command: fold.Tick{}} }
-	put := func(r event.DowntimeRule) operate.Request {
-		return operate.Request{Program: program.PutRule{Rule: r}}
-	}
-	for _, c := range []struct {
-		name    string
-		request operate.Request
-		fault   operate.Fault
-		want    string
-	}{
-		{"no target", tick(operate.Target{}), operate.Malformed, "name objects, or a group, or a filter"},
-		{"two targets", tick(operate.Target{Group: "front", Filter: "*"}), operate.Malformed, "not clear"},
-		{"no command", operate.Request{Target: operate.Target{Filter: "*"}}, operate.Malformed, "give one"},
-		{"two commands", operate.Request{Command: fold.Tick{}, Program: program.Switch{}}, operate.Malformed, "give one"},
-		{"a target for the program", operate.Request{Target: operate.Target{Filter: "*"}, Program: program.Switch{}}, operate.Malformed, "leave the target out"},
-		{"an unknown kind", tick(operate.Target{Filter: "*", Kind: "router"}), operate.Malformed, "write host or service"},
-		{"a kind of named objects", tick(operate.Target{Objects: []object.ID{"gw"}, Kind: "host"}), operate.Malformed, "leave it out"},
-		{"an unknown scope", tick(operate.Target{Objects: []object.ID{"gw"}, Scope: "all"}), operate.Malformed, `"all"; write services`},
-		{"an unknown host", tick(operate.Target{Objects: []object.ID{"wbe"}}), operate.NotFound, `no host "wbe"; did you mean web?`},
-		{"an unknown service", tick(operate.Target{Objects: []object.ID{"web!htp"}}), operate.NotFound, `no service "htp"; did you mean web!http?`},
-		{"a service of an unknown host", tick(operate.Target{Objects: []object.ID{"wep!http"}}), operate.NotFound, `did you mean web!http?`},
-		{"a slash", tick(operate.Target{Objects: []object.ID{"web/http"}}), operate.NotFound, `did you mean web!http?`},
-		{"nothing near", tick(operate.Target{Objects: []object.ID{"mainframe"}}), operate.NotFound, `no host "mainframe"`},
-		{"an unknown group", tick(operate.Target{Group: "fornt"}), operate.NotFound, `no group "fornt"; did you mean front?`},
-		{"an empty group", tick(operate.Target{Group: "empty"}), operate.NoMatch, `"empty" has no object`},
-		{"a group without hosts", tick(operate.Target{Group: "empty", Kind: "host"}), operate.NoMatch, `no host in it`},
-		{"a filter that does not parse", tick(operate.Target{Filter: "host=gw stat=OK"}), operate.BadFilter, "column 9"},
-		{"a filter that nothing passes", tick(operate.Target{Filter: "host=gw downtime"}), operate.NoMatch, `no object matches "host=gw downtime"`},
-		{"services of a service", tick(operate.Target{Objects: []object.ID{"web!http"}, Scope: operate.Services}), operate.WrongScope, "web!http is a service"},
-		{"children of services", tick(operate.Target{Filter: "*", Kind: "service", Scope: operate.Children}), operate.WrongScope, "starts from hosts"},
-		{"nothing behind", tick(operate.Target{Objects: []object.ID{"web"}, Scope: operate.Children}), operate.NoMatch, `scope "children"`},
-		{"an unknown contact", operate.Request{Program: program.SwitchContact{Name: "osp"}}, operate.NotFound, `no contact "osp"; did you mean ops?`},
-		{"a setting of an unknown contact", operate.Request{Program: program.TuneContact{Name: "x"}}, operate.NotFound, `no contact "x"`},
-		{"bits of an unknown contact", operate.Request{Program: program.SetContactModified{Name: "x"}}, operate.NotFound, `no contact "x"`},
-		{"a downtime for nothing", put(event.DowntimeRule{}), operate.Malformed, "one of an object, a group and a filter"},
-		{"a downtime for two things", put(event.DowntimeRule{Group: "front", Filter: "*"}), operate.Malformed, "one of"},
-		{"a downtime for an unknown object", put(event.DowntimeRule{Object: "wep"}), operate.NotFound, "did you mean web?"},
-		{"a downtime for an unknown group", put(event.DowntimeRule{Group: "x"}), operate.NotFound, `no group "x"`},
-		{"a downtime for a bad filter", put(event.DowntimeRule{Filter: "(a"}), operate.BadFilter, "column 3"},
-		{"a downtime for the services of a service", put(event.DowntimeRule{Object: "web!http", WithServices: true}), operate.WrongScope, "is a service"},
-		{"a zone without ranges", put(event.DowntimeRule{Object: "web", Zone: "Europe/Berlin"}), operate.Malformed, "add ranges"},
-		{"ranges that do not parse", put(event.DowntimeRule{Object: "web", Ranges: []string{"someday"}}), operate.Malformed, "someday is no day"},
-		{"an unknown downtime", operate.Request{Program: program.RemoveRule{ID: "r2"}}, operate.NotFound, `no downtime "r2"`},
-	} {
+	for _, c := range badRequests {
 		t.Run(c.name, func(t *testing.T) {
 			w := world()
 			w.Spans = func(ranges []string, _ string) error { return fmt.Errorf("%s is no day", ranges[0]) }
