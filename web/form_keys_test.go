@@ -54,7 +54,7 @@ func (h hands) tabTo(text string) {
 func (h hands) wait(expression string) {
 	h.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !run(h.t, h.ctx, chromedp.Evaluate[bool](expression)) {
+	for !run(h.t, h.ctx, chromedp.Evaluate[bool]("!!(" + expression + ")")) {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("never true: %s; focus on %s; page: %.600s", expression, h.focus(), run(h.t, h.ctx, chromedp.Evaluate[string](`(document.getElementById("main")?.innerText ?? "")`)))
 		}
@@ -85,10 +85,11 @@ func TestFormsInDialogsByKeyboard(t *testing.T) {
 	c.listen(t, ctx)
 	h := hands{t, ctx}
 	h.open(srv.URL + "/services/web01/http")
+	h.wait(`document.body?.classList.contains("scripted")`)
 	run(t, ctx, chromedp.Evaluate[bool](`window.sameDocument = true`))
 
 	h.press("d")
-	h.wait(`document.querySelector("dialog").open && document.activeElement?.id === "f-comment"`)
+	h.wait(`document.querySelector("dialog")?.open && document.activeElement?.id === "f-comment"`)
 	for range 40 {
 		h.press(kb.Tab)
 		if !run(t, ctx, chromedp.Evaluate[bool](`document.activeElement === document.body || document.querySelector("dialog").contains(document.activeElement)`)) {
@@ -96,7 +97,7 @@ func TestFormsInDialogsByKeyboard(t *testing.T) {
 		}
 	}
 	h.press(kb.Escape)
-	h.wait(`!document.querySelector("dialog").open`)
+	h.wait(`!document.querySelector("dialog")?.open`)
 	if at := h.focus(); !strings.Contains(at, "Schedule downtime") {
 		t.Errorf("after Esc the focus is on %s", at)
 	}
@@ -115,16 +116,16 @@ func TestFormsInDialogsByKeyboard(t *testing.T) {
 		t.Errorf("the page was left, or %d commands were sent", d.n)
 	}
 	h.press(kb.Enter)
-	h.wait(`window.sameDocument !== true && document.getElementById("notice") === document.activeElement`)
+	h.wait(`window.sameDocument !== true && document.body?.classList.contains("scripted") && document.getElementById("notice") === document.activeElement`)
 	comments := s.State("web01!http").Status.Extra.Comments
 	if last := comments[len(comments)-1]; last.Author != "jo" || last.Text != "the letters a, d, c, ? and / are letters here" {
 		t.Errorf("comments: %+v", comments)
 	}
 
 	h.press("?")
-	h.wait(`document.querySelector("dialog").open && document.querySelector("dialog")?.innerText.includes("go to the search box")`)
+	h.wait(`document.querySelector("dialog")?.open && document.querySelector("dialog")?.innerText.includes("go to the search box")`)
 	h.press(kb.Escape)
-	h.wait(`!document.querySelector("dialog").open`)
+	h.wait(`!document.querySelector("dialog")?.open`)
 	c.check(t, "an object")
 	manyByKeyboard(h, srv.URL, s)
 	c.check(t, "a list")
@@ -134,6 +135,7 @@ func TestFormsInDialogsByKeyboard(t *testing.T) {
 func manyByKeyboard(h hands, base string, s *sample.Site) {
 	h.t.Helper()
 	h.open(base + "/services?filter=unhandled&sort=host")
+	h.wait(`document.body?.classList.contains("scripted")`)
 	h.tabTo("web01!http")
 	h.press(" ")
 	h.press(kb.Tab + kb.Tab)
@@ -145,7 +147,7 @@ func manyByKeyboard(h hands, base string, s *sample.Site) {
 	h.press(" ")
 	h.tabTo("acknowledge|Acknowledge")
 	h.press(kb.Enter)
-	h.wait(`document.querySelector("dialog").open && document.activeElement?.id === "f-comment"`)
+	h.wait(`document.querySelector("dialog")?.open && document.activeElement?.id === "f-comment"`)
 	h.press("all of them")
 	h.wait(`document.querySelector("dialog #preview").innerText.includes("It touches 7 objects")`)
 	h.tabTo("f-author")

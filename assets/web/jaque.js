@@ -126,6 +126,7 @@
   };
 
   dialog.addEventListener("close", () => {
+    if (dialog.open) return; // the next form was quicker than the news of the last one
     dialog.replaceChildren();
     twin(document, opener)?.focus({ preventScroll: true });
   });
