@@ -111,7 +111,7 @@ func numberOf(ref string) (uint64, bool) {
 func (w *World) Cancel(downtimes []Downtime, author string) []Action {
 	seen := map[string]bool{}
 	var waves [][]Downtime
-	for wave := downtimes; len(wave) > 0; {
+	for wave := withoutTriggered(downtimes); len(wave) > 0; {
 		var fresh []Downtime
 		triggers := map[string]bool{}
 		for _, d := range wave {
@@ -136,6 +136,22 @@ func (w *World) Cancel(downtimes []Downtime, author string) []Action {
 		}
 	}
 	return actions
+}
+
+// withoutTriggered returns downtimes less those that another one of them starts,
+// which are found again with it.
+func withoutTriggered(all []Downtime) []Downtime {
+	ids := make(map[string]bool, len(all))
+	for i := range all {
+		ids[all[i].ID] = true
+	}
+	var first []Downtime
+	for _, d := range all {
+		if d.Trigger == "" || !ids[d.Trigger] {
+			first = append(first, d)
+		}
+	}
+	return first
 }
 
 // ByComment returns what removes the comment of an operator with an ID or a

@@ -101,3 +101,11 @@ func TestReportsCountWhatFailed(t *testing.T) {
 		t.Errorf("%d failed", r.Failed())
 	}
 }
+
+func TestWhatIsTriggeredIsCancelledBeforeItsTriggerWhicheverIsNamed(t *testing.T) {
+	w := busy()
+	all := w.Downtimes(func(_ object.ID, d *event.Downtime) bool { return len(d.ID) == 1 })
+	if got := list(w.Cancel(all, "me")); got != "web:c then sw1:b then gw:a web:d web:e" {
+		t.Errorf("got %q", got)
+	}
+}
