@@ -1,9 +1,12 @@
 package operate
 
 import (
+	"time"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/period"
 )
 
 // Plan returns what a request asks for, one action per object. It decides nothing:
@@ -79,12 +82,24 @@ func (w *World) checkRule(r *event.DowntimeRule) error {
 			return err
 		}
 	}
-	if len(r.Ranges) == 0 && r.Zone != "" {
+	return w.checkTimes(r)
+}
+
+// checkTimes looks at when a recurring downtime comes again.
+func (w *World) checkTimes(r *event.DowntimeRule) error {
+	switch {
+	case len(r.Ranges) == 0 && r.Zone != "":
 		return malformed("time zone %q belongs to a recurring downtime; add ranges, or leave it out", r.Zone)
+	case len(r.Ranges) == 0:
+		return nil
 	}
-	if len(r.Ranges) > 0 && w.Spans != nil {
-		if err := w.Spans(r.Ranges, r.Zone); err != nil {
-			return malformed("%v", err)
+	// How a span is written does not depend on the zone.
+	if _, err := period.Recurring(r.Ranges, time.UTC); err != nil {
+		return malformed("ranges: %v", err)
+	}
+	if w.Zone != nil && r.Zone != "" {
+		if err := w.Zone(r.Zone); err != nil {
+			return malformed("time zone %q: %v; write a name such as Europe/Berlin", r.Zone, err)
 		}
 	}
 	return nil

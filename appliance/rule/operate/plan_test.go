@@ -143,7 +143,8 @@ var badRequests = []struct {
 	{"a downtime for a bad filter", put(event.DowntimeRule{Filter: "(a"}), operate.BadFilter, "column 3"},
 	{"a downtime for the services of a service", put(event.DowntimeRule{Object: "web!http", WithServices: true}), operate.WrongScope, "is a service"},
 	{"a zone without ranges", put(event.DowntimeRule{Object: "web", Zone: "Europe/Berlin"}), operate.Malformed, "add ranges"},
-	{"ranges that do not parse", put(event.DowntimeRule{Object: "web", Ranges: []string{"someday"}}), operate.Malformed, "someday is no day"},
+	{"ranges that do not parse", put(event.DowntimeRule{Object: "web", Ranges: []string{"someday"}}), operate.Malformed, "ranges:"},
+	{"a zone that nobody knows", put(event.DowntimeRule{Object: "web", Ranges: []string{"sunday 02:00-04:00"}, Zone: "Mars/Base"}), operate.Malformed, `zone "Mars/Base": no such zone`},
 	{"an unknown downtime", operate.Request{Program: program.RemoveRule{ID: "r2"}}, operate.NotFound, `no downtime "r2"`},
 }
 
@@ -151,7 +152,7 @@ func TestRequestsThatCannotBeMeant(t *testing.T) {
 	for _, c := range badRequests {
 		t.Run(c.name, func(t *testing.T) {
 			w := world()
-			w.Spans = func(ranges []string, _ string) error { return fmt.Errorf("%s is no day", ranges[0]) }
+			w.Zone = func(string) error { return errors.New("no such zone") }
 			actions, err := operate.Plan(w, &c.request)
 			var e *operate.Error
 			if !errors.As(err, &e) || actions != nil {

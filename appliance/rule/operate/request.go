@@ -61,9 +61,9 @@ type World struct {
 	// Address finds the first host by name that has an address; nil = ByAddress,
 	// which looks at every host.
 	Address func(address string) *object.Object
-	// Spans tells what is wrong with the ranges and the zone of a recurring
-	// downtime; nil = they are not looked at.
-	Spans func(ranges []string, zone string) error
+	// Zone tells what is wrong with the name of a time zone; nil = it is not
+	// looked up.
+	Zone func(name string) error
 }
 
 // Result is what became of one action; Err is nil if it is on the log, or if
