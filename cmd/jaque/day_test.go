@@ -54,6 +54,8 @@ type deed struct {
 	list    string   // what the command line reads from standard input
 	fifo    []string // lines without their time
 	refused bool
+	// What the engine does for it by itself is done once the page shows the text.
+	page, shows string
 }
 
 // day is the script. Each deed may rely on those before it.
@@ -100,6 +102,7 @@ func day() []deed {
 		},
 		{
 			name: "a downtime for a host with all its services, also later ones",
+			page: "/api/v1/downtimes?object=db01!tables", shows: `"comment":"move"`,
 			http: []string{`{"command":"schedule-downtime","object":"db01","scope":"with-services","duration":3600,"comment":"move"}`},
 			cli:  []string{"downtime¦db01¦-scope¦with-services¦-for¦1h¦-comment¦move"},
 			fifo: []string{
@@ -109,6 +112,7 @@ func day() []deed {
 		},
 		{
 			name: "both are cancelled",
+			page: "/api/v1/downtimes", shows: `"items":[]`,
 			http: []string{
 				`{"command":"cancel-downtime","objects":["web01","web01!disk","web01!door"],"comment":"new kernel"}`,
 				`{"command":"cancel-downtime","object":"db01","scope":"with-services"}`,
@@ -221,8 +225,22 @@ func (x *today) start() {
 	waitReady(x.t, strings.TrimPrefix(x.r.url, "http://"))
 }
 
-// do does one deed and checks its outcome.
+// do does one deed, checks its outcome and waits until all of it is done.
 func (x *today) do(d deed) {
+	x.t.Helper()
+	x.ask(d)
+	x.settle(d)
+}
+
+func (x *today) settle(d deed) {
+	x.t.Helper()
+	if d.page != "" {
+		x.r.until(d.page, d.shows)
+	}
+}
+
+// ask asks for a deed and checks the answer.
+func (x *today) ask(d deed) {
 	x.t.Helper()
 	if refused := x.surface(x, d); refused != d.refused {
 		x.t.Fatalf("%s: refused is %t, want %t\n%s", d.name, refused, d.refused, x.r.log())
