@@ -181,7 +181,7 @@ func problemsOf(of scope) scope {
 		all, err := of(t)
 		var some []*object.Object
 		for _, o := range all {
-			if s := t.w.State(o.ID); s != nil && s.Status.Checked && s.Status.State != object.OK {
+			if s := t.state(o.ID); s != nil && s.Status.Checked && s.Status.State != object.OK {
 				some = append(some, o)
 			}
 		}
@@ -190,6 +190,14 @@ func problemsOf(of scope) scope {
 		}
 		return some, err
 	}
+}
+
+// state returns what is known of an object, nil if that is nothing.
+func (t *translation) state(id object.ID) *fold.State {
+	if t.w.State == nil {
+		return nil
+	}
+	return t.w.State(id)
 }
 
 func notify(t *translation) fold.Command {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -100,5 +101,23 @@ What stands in brackets may be left out; an author and a comment behind other ar
 	}
 	if string(got) != b.String() {
 		t.Errorf("%s is not what the table says; run go test ./appliance/rule/external -update", page)
+	}
+}
+
+// The lines that the guide shows are carried out as they stand there.
+func TestTheLinesOfTheGuideAreRight(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/guide/coming-from-nagios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`printf '(\[.*)\\n'`).FindAllStringSubmatch(string(text), -1)
+	if len(shown) < 2 {
+		t.Errorf("%d lines in the guide", len(shown))
+	}
+	for _, m := range shown {
+		line := strings.Replace(m[1], "%s", "1893456000", 1)
+		if _, err := external.Parse(line, now); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
