@@ -59,10 +59,52 @@ func (rc ruleComparer) equal(a, b *object.Rule) bool {
 	pair := [2]*object.Rule{a, b}
 	same, known := rc[pair]
 	if !known {
-		same = reflect.DeepEqual(a, b)
+		same = sameRule(*a, *b)
 		rc[pair] = same
 	}
 	return same
+}
+
+// sameRule compares two rules by content, their periods by their texts: a zone
+// that is loaded twice is two values.
+func sameRule(a, b object.Rule) bool {
+	for _, p := range [][2]*object.Period{
+		{&a.CheckPeriod, &b.CheckPeriod}, {&a.HandlerPeriod, &b.HandlerPeriod}, {&a.NotePeriod, &b.NotePeriod},
+	} {
+		if !samePeriod(*p[0], *p[1]) {
+			return false
+		}
+		*p[0], *p[1] = nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// samePeriod compares two periods; nil is always.
+func samePeriod(a, b object.Period) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return a == b || a.String() == b.String()
+}
+
+// terms are what a dependency says beside its master, comparable.
+type terms struct {
+	Execution, Notification               object.StateMask
+	ExecutionPending, NotificationPending bool
+	Inherits                              bool
+	Period, Group                         string
+}
+
+// termsOf returns the terms of a dependency.
+func termsOf(d *object.Dependency) terms {
+	t := terms{
+		Execution: d.Execution, Notification: d.Notification, Inherits: d.Inherits, Group: d.Group,
+		ExecutionPending: d.ExecutionPending, NotificationPending: d.NotificationPending,
+	}
+	if d.Period != nil {
+		t.Period = d.Period.String()
+	}
+	return t
 }
 
 // sameObject compares what two objects with one ID do not share with others.
@@ -70,5 +112,8 @@ func sameObject(a, b *object.Object) bool {
 	return a.Alias == b.Alias && a.Address == b.Address && a.Zone == b.Zone &&
 		maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Vars, b.Vars) &&
 		slices.Equal(a.Groups, b.Groups) &&
+		slices.EqualFunc(a.Depends, b.Depends, func(x, y *object.Dependency) bool {
+			return x.Master.ID == y.Master.ID && termsOf(x) == termsOf(y)
+		}) &&
 		slices.EqualFunc(a.Parents, b.Parents, func(x, y *object.Object) bool { return x.ID == y.ID })
 }

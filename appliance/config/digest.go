@@ -134,7 +134,7 @@ func (l *loader) generation() string {
 	d := newDigester()
 	c := l.out
 	for _, v := range []any{
-		c.Set.Settings, c.Periods, c.Contacts, c.Policies, c.Sinks, c.Views, c.Users,
+		c.Set.Settings, c.Set.HostHandler, c.Set.ServiceHandler, c.Set.Periods, c.Periods, c.Contacts, c.Policies, c.Sinks, c.Views, c.Users,
 		c.PluginPath, c.Macros, c.HTTP,
 	} {
 		d.value(reflect.ValueOf(v))
@@ -161,14 +161,19 @@ func (d *digester) object(o *object.Object, rule digest, tables map[uintptr]dige
 	d.text(o.Zone)
 	d.shared(o.Labels, tables)
 	d.shared(o.Vars, tables)
-	if o.Host != nil {
-		return
-	}
-	d.text(o.Address)
 	d.number(uint64(len(o.Groups)))
 	for _, g := range o.Groups {
 		d.text(g)
 	}
+	d.number(uint64(len(o.Depends)))
+	for _, dep := range o.Depends {
+		d.text(string(dep.Master.ID))
+		d.value(reflect.ValueOf(termsOf(dep)))
+	}
+	if o.Host != nil {
+		return
+	}
+	d.text(o.Address)
 	d.number(uint64(len(o.Parents)))
 	for _, p := range o.Parents {
 		d.text(string(p.ID))

@@ -50,6 +50,8 @@ func (l *loader) expand() {
 		slices.SortFunc(o.Parents, func(a, b *object.Object) int { return cmpText(string(a.ID), string(b.ID)) })
 	}
 	l.out.Set = object.NewSet("", l.settings, slices.Clip(objects))
+	l.people()
+	l.dependencies()
 	l.aggregates()
 	l.selectionWarnings(rules)
 }
@@ -133,7 +135,7 @@ func (l *loader) hostRule(h *host, c *check) *object.Rule {
 	if known := l.plain[c]; plain && known != nil {
 		return known
 	}
-	r := l.share(l.base.over(h.timing).rule("hosts", c, nil))
+	r := l.share(l.ruleOf("hosts", c, nil, h.timing))
 	if plain {
 		l.plain[c] = r
 	}
@@ -238,11 +240,11 @@ func (l *loader) clashing(first, second *rule, h *host) {
 func (l *loader) serviceObject(ho *object.Object, r *selection, own *service) *object.Object {
 	o := l.alloc()
 	o.ID, o.Name, o.Host = object.ServiceID(ho.Name, r.name), r.name, ho
-	o.Alias, o.Vars, o.Zone = r.alias, r.vars, firstText(r.zone, ho.Zone)
+	o.Alias, o.Vars, o.Zone, o.Groups = r.alias, r.vars, firstText(r.zone, ho.Zone), r.group
 	c := r.check
 	if own == nil {
 		if r.shared == nil {
-			r.shared = l.share(l.base.over(r.timing).rule("services."+r.key, orNone(c), r.labels))
+			r.shared = l.share(l.ruleOf("services."+r.key, orNone(c), r.labels, r.timing))
 		}
 		o.Rule = r.shared
 		l.note(o, c)
@@ -251,9 +253,10 @@ func (l *loader) serviceObject(ho *object.Object, r *selection, own *service) *o
 	if own.hasCheck {
 		c = own.check
 	}
-	o.Rule = l.share(l.base.over(r.timing).over(own.timing).rule("services."+r.key, orNone(c), r.labels))
+	o.Rule = l.share(l.ruleOf("services."+r.key, orNone(c), r.labels, r.timing, own.timing))
 	o.Labels = own.labels
 	o.Alias = firstText(own.alias, r.alias)
+	o.Groups = l.strings.list(slices.Concat(r.group, own.group))
 	o.Zone = firstText(own.zone, o.Zone)
 	o.Vars = l.merged(r.vars, own.vars)
 	l.note(o, c)
@@ -265,7 +268,8 @@ func (l *loader) ownObject(ho *object.Object, own *service) *object.Object {
 	o := l.alloc()
 	o.ID, o.Name, o.Host = object.ServiceID(ho.Name, own.name), own.name, ho
 	o.Alias, o.Labels, o.Vars, o.Zone = own.alias, own.labels, own.vars, firstText(own.zone, ho.Zone)
-	o.Rule = l.share(l.base.over(own.timing).rule("hosts.services."+own.name, orNone(own.check), nil))
+	o.Groups = own.group
+	o.Rule = l.share(l.ruleOf("hosts.services."+own.name, orNone(own.check), nil, own.timing))
 	l.note(o, own.check)
 	return o
 }

@@ -91,6 +91,10 @@ type loader struct {
 	rules     []*rule
 	contacts  []ref
 	periods   []ref
+	calendars []*calendar
+	compiled  map[string]object.Period
+	depends   []*dependency
+	global    handlers
 
 	spare  []object.Object // allocated in one piece, not used yet
 	shared map[digest]*object.Rule
@@ -110,7 +114,7 @@ func newLoader(src *source, dir string, opts Options) *loader {
 	l := &loader{
 		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
 		shared: map[digest]*object.Rule{}, plain: map[*check]*object.Rule{}, clash: map[[2]string]bool{},
-		incomplete: map[string]bool{},
+		incomplete: map[string]bool{}, compiled: map[string]object.Period{},
 		out: &Config{
 			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
 			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},
@@ -148,9 +152,11 @@ func (l *loader) declarations() {
 		l.read(at, h.pos, h.name, h.tree, h.listed)
 	})...)
 	s.each("services", func(at *path, f field) { l.rules = append(l.rules, l.rule(at, f)) })
+	l.readDuties(s)
 	l.readPeople(s)
 	s.done()
 	l.out.Rules = len(l.rules)
+	sort.Slice(l.depends, func(i, j int) bool { return l.depends[i].name < l.depends[j].name })
 	sort.Slice(l.rules, func(i, j int) bool { return l.rules[i].key < l.rules[j].key })
 	sort.Slice(l.hosts, func(i, j int) bool { return l.hosts[i].name < l.hosts[j].name })
 	for _, h := range l.hosts {
@@ -177,8 +183,9 @@ func (l *loader) readDefaults(s *section) {
 // readPeople reads the sections that no object depends on.
 func (l *loader) readPeople(s *section) {
 	s.each("periods", func(at *path, f field) {
-		p := l.period(at, f)
-		l.out.Periods[p.Name] = p
+		c := l.period(at, f)
+		l.out.Periods[c.Name] = c.Period
+		l.calendars = append(l.calendars, c)
 	})
 	s.each("contacts", func(at *path, f field) {
 		c, period := l.contact(at, f)

@@ -55,6 +55,9 @@ func TestEveryFieldArrives(t *testing.T) {
 		Volatile: true, Active: true, Passive: false, Freshness: 90 * time.Minute,
 		FlapLow: 1.5, FlapHigh: 50, FlapIgnore: 1 << object.Unreachable,
 		Notes: "n", NotesURL: "http://n/", ActionURL: "http://a/",
+		CheckPeriod: c.Set.Periods["q"], NotePeriod: c.Set.Periods["p"], HandlerPeriod: c.Set.Periods["p"],
+		Handler: &object.Handler{Name: "hosts.web01.event_handler", Shell: "restart $HOSTNAME$ | logger"},
+		Off:     object.SwitchNotifications | object.SwitchEventHandler | object.SwitchPerfdata | object.SwitchObsess,
 	}
 	if !reflect.DeepEqual(h.Rule, want) {
 		t.Errorf("host rule\ngot  %+v\nwant %+v", h.Rule, want)
@@ -69,7 +72,8 @@ func TestEveryFieldArrives(t *testing.T) {
 		t.Errorf("got parents %v and %d services", h.Parents, len(h.Services))
 	}
 	wantSettings := object.Settings{
-		On:             object.ProgramDefault &^ (object.ProgramPassiveHosts | object.ProgramPassiveServices),
+		On: object.ProgramHostChecks | object.ProgramServiceChecks | object.ProgramFlapDetection |
+			object.ProgramObsessHosts | object.ProgramObsessServices,
 		ServiceFlapLow: 10, ServiceFlapHigh: 40, HostFlapLow: 11, HostFlapHigh: 41,
 		AggressiveHostChecking: true, PassiveHostsAreSoft: true, TranslatePassiveHosts: true, TimeoutState: object.Unknown,
 	}

@@ -42,12 +42,16 @@ func (l *loader) references() {
 			l.unknown(c, "contact", maps.Keys(l.out.Contacts))
 		}
 	}
-	for _, p := range l.periods {
+	for _, p := range slices.Concat(l.periods, l.hours) {
 		if _, ok := l.out.Periods[p.name]; !ok {
-			l.unknown(p, "period", maps.Keys(l.out.Periods))
+			l.unknownPeriod(p)
 		}
 	}
+	l.compile()
 }
+
+// unknownPeriod reports the name of a period that is not declared.
+func (l *loader) unknownPeriod(p ref) { l.unknown(p, "period", maps.Keys(l.out.Periods)) }
 
 // holes notes which declarations are incomplete, because something that stands
 // in the list of problems already kept them from being read.

@@ -33,6 +33,8 @@ func TestSchemaAgreesWithTheDecoder(t *testing.T) {
 		{"#Passive", `hosts: a: check: passive: {%s}`},
 		{"#Aggregate", `hosts: a: check: aggregate: {%s}`},
 		{"#Period", `periods: p: {%s}`},
+		{"#Handlers", `handlers: {%s}`},
+		{"#Dependency", `dependencies: d: {%s}`},
 		{"#Contact", `contacts: c: {%s}`},
 		{"#Policy", `policies: [{%s}]`},
 		{"#Sink", `sinks: s: {%s}`},

@@ -16,6 +16,7 @@ import (
 type check struct {
 	check     object.Check
 	freshness time.Duration // of a passive check
+	fresh     bool          // a passive check says its freshness
 	at        *path
 	pos       Position
 	members   []ref // of an aggregate
@@ -103,7 +104,9 @@ func (s *section) readKinds(out *check, k object.Kind) int {
 	read("dns", object.CheckDNS, func(b *section) { c.DNS = b.dns() })
 	read("tls", object.CheckTLS, func(b *section) { c.TLS = b.tls() })
 	read("dummy", object.CheckDummy, func(b *section) { c.Dummy = b.dummy(k) })
-	read("passive", object.CheckPassive, func(b *section) { out.freshness = b.duration("freshness", 0, true) })
+	read("passive", object.CheckPassive, func(b *section) {
+		out.freshness, out.fresh = b.duration("freshness", 0, true), b.has("freshness")
+	})
 	read("aggregate", object.CheckAggregate, func(b *section) { c.Aggregate, out.members = b.aggregate() })
 	// plugin and shell are asked for twice in a row, here and by their readers;
 	// the list is shown to operators, so each name stands once.

@@ -33,6 +33,7 @@ type service struct {
 	alias    string
 	labels   map[string]string
 	vars     map[string]string
+	group    []string // groups of the service itself
 	zone     string
 	check    *check
 	hasCheck bool // a check is given, usable or not
@@ -162,6 +163,7 @@ func (s *section) service(at *path, pos Position, name string) service {
 		vars: s.vars(object.Service), zone: s.zone(),
 		check: s.check("check", object.Service), hasCheck: s.has("check"),
 	}
+	out.group = s.d.strings.list(refNames(s.refs("service_groups")))
 	out.timing = s.timing(object.Service)
 	return out
 }

@@ -15,103 +15,6 @@ import (
 // targets are the kinds of sink.
 var targets = []string{"influx", "graphite", "remote_write", "elastic", "webhook", "file"}
 
-// period reads #Period.
-func (d *decoder) period(at *path, f field) Period {
-	s := d.open(at, f.node)
-	d.name(at, f.pos, f.name)
-	p := Period{Name: d.strings.get(f.name), Alias: s.prose("alias"), Timezone: s.text("timezone")}
-	if p.Timezone != "" {
-		// The name is looked up now: a zone that is missing on this machine must not
-		// surface at the first notification.
-		if _, err := time.LoadLocation(p.Timezone); err != nil {
-			d.bad(at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(p.Timezone))
-		}
-	}
-	s.need("ranges", `["monday-friday 09:00-17:00"]`)
-	s.list("ranges", func(at *path, n *node) {
-		v, ok := d.text(at, n)
-		if ok {
-			if why := badSpan(v); why != "" {
-				d.bad(at, n.pos, "%s", why)
-			}
-			p.Ranges = append(p.Ranges, v)
-		}
-	})
-	s.list("except", func(at *path, n *node) {
-		v, ok := d.text(at, n)
-		if _, err := time.Parse(time.DateOnly, v); ok && err != nil {
-			d.bad(at, n.pos, `%s is not a day; write "2026-12-25"`, quote(v))
-		}
-		p.Except = append(p.Except, v)
-	})
-	s.done()
-	return p
-}
-
-// badSpan looks at the shape of "monday-friday 09:00-17:00,18:00-19:00". Days
-// may be anything a schedule knows; only the times are checked strictly.
-func badSpan(text string) string {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return `"" is not a span of time; write "monday-friday 09:00-17:00"`
-	}
-	for _, part := range strings.Split(words[len(words)-1], ",") {
-		from, to, _ := strings.Cut(part, "-")
-		a, okA := clock(from)
-		b, okB := clock(to)
-		if !okA || !okB {
-			return quote(text) + ` does not end with times of day; write "monday-friday 09:00-17:00"`
-		}
-		// A span over midnight would belong to two days; written as two spans it
-		// says itself which days it is about.
-		if a >= b {
-			return quote(part) + ` ends before it starts; write two spans, the first ending at 24:00`
-		}
-	}
-	if len(words) == 1 {
-		return ""
-	}
-	first, last, _ := strings.Cut(words[0], "-")
-	for _, day := range []string{first, last} {
-		// Dates start with a digit and are left to the schedule.
-		if day != "" && day[0] > '9' && !slices.Contains(dayNames, strings.ToLower(day)) {
-			return quote(day) + " is not a day" + orHint(didYouMean(day, slices.Values(dayNames)), `; write "monday-friday 09:00-17:00"`)
-		}
-	}
-	return ""
-}
-
-// dayNames are the first words a span of time may have, beside dates.
-var dayNames = []string{
-	"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "day",
-	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-}
-
-// orHint returns a hint, or another text if there is none.
-func orHint(hint, otherwise string) string {
-	if hint == "" {
-		return otherwise
-	}
-	return hint
-}
-
-// clock reads "09:00" as minutes of the day; 24:00 is the end of it.
-func clock(text string) (int, bool) {
-	h, m, ok := strings.Cut(text, ":")
-	if !ok || len(h) < 1 || len(h) > 2 || len(m) != 2 || strings.Trim(h+m, "0123456789") != "" {
-		return 0, false
-	}
-	var hours, minutes int
-	for _, c := range h {
-		hours = hours*10 + int(c-'0')
-	}
-	for _, c := range m {
-		minutes = minutes*10 + int(c-'0')
-	}
-	total := hours*60 + minutes
-	return total, minutes < 60 && total <= 24*60
-}
-
 // contact reads #Contact and the period it refers to.
 func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	s := d.open(at, f.node)
@@ -119,6 +22,7 @@ func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	c := Contact{
 		Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.text("email"),
 		Telegram: s.secret("telegram"), Webhook: s.secret("webhook"),
+		Groups: d.strings.list(refNames(s.refs("groups"))), Vars: s.vars(object.Host),
 	}
 	var period []ref
 	c.Period, period = s.ref("period")
@@ -285,6 +189,11 @@ func (s *section) switches(on object.Program) object.Program {
 		{"active_checks", object.ProgramHostChecks | object.ProgramServiceChecks},
 		{"passive_checks", object.ProgramPassiveHosts | object.ProgramPassiveServices},
 		{"flap_detection", object.ProgramFlapDetection},
+		{"notifications", object.ProgramNotifications},
+		{"event_handlers", object.ProgramEventHandlers},
+		{"perfdata", object.ProgramPerfdata},
+		{"freshness", object.ProgramHostFreshness | object.ProgramServiceFreshness},
+		{"obsess", object.ProgramObsessHosts | object.ProgramObsessServices},
 	} {
 		if s.flag(w.name, on.Has(w.bits)) {
 			on |= w.bits
@@ -322,6 +231,7 @@ func (d *decoder) defaults(at *path, n *node) (t timing, zone string, hostCheck 
 	optional(s, "flap_low", &t.flapLow, func() float64 { return s.percent("flap_low", 0) })
 	optional(s, "flap_high", &t.flapHigh, func() float64 { return s.percent("flap_high", 0) })
 	s.flapOrder("flap_low", "flap_high", t.flapLow, t.flapHigh)
+	s.duties(&t)
 	zone, hostCheck = s.zone(), s.check("host_check", object.Host)
 	s.done()
 	return t, zone, hostCheck

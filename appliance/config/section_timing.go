@@ -18,6 +18,7 @@ type timing struct {
 	flapIgnore               *object.StateMask
 	initial                  *object.State
 	notes, notesURL, action  *string
+	duty
 }
 
 // timing reads the fields of #Timing for one kind of object.
@@ -43,6 +44,7 @@ func (s *section) timing(k object.Kind) timing {
 	// Only thresholds of the same level are compared: across levels the order
 	// may be restored by another one.
 	s.flapOrder("flap_low", "flap_high", t.flapLow, t.flapHigh)
+	s.duties(&t)
 	return t
 }
 
@@ -104,6 +106,7 @@ func (t timing) over(u timing) timing {
 	put(&t.notes, u.notes)
 	put(&t.notesURL, u.notesURL)
 	put(&t.action, u.action)
+	t.duty.put(u.duty)
 	return t
 }
 
@@ -122,8 +125,13 @@ func or[T any](p *T, absent T) T {
 	return *p
 }
 
-// rule makes the shared part of an object from its timing and check.
-func (t timing) rule(name string, c *check, labels map[string]string) *object.Rule {
+// ruleOf makes the shared part of an object from its check and what is said about
+// it, the more general first.
+func (l *loader) ruleOf(name string, c *check, labels map[string]string, said ...timing) *object.Rule {
+	t, paced := l.base, false
+	for _, u := range said {
+		t, paced = t.over(u), paced || u.interval != nil
+	}
 	r := &object.Rule{
 		Name: name, Check: c.check, Labels: labels,
 		Interval: or(t.interval, time.Minute), Retry: or(t.retry, 15*time.Second),
@@ -135,16 +143,26 @@ func (t timing) rule(name string, c *check, labels map[string]string) *object.Ru
 		FlapLow:       or(t.flapLow, 0), FlapHigh: or(t.flapHigh, 0), FlapIgnore: or(t.flapIgnore, 0),
 		Notes: or(t.notes, ""), NotesURL: or(t.notesURL, ""), ActionURL: or(t.action, ""),
 		NoteInterval: or(t.renotify, 0),
+		CheckPeriod:  l.compiled[or(t.checkPeriod, "")], HandlerPeriod: l.compiled[or(t.handlerPeriod, "")],
+		NotePeriod: l.compiled[or(t.notePeriod, "")], Handler: t.handler, Off: t.off(),
 	}
 	// A passive check brings its freshness with it; it is closer to the check
 	// than any timing and so goes before it.
 	if c.freshness > 0 {
 		r.Freshness = c.freshness
 	}
+	// Who says how often a submitted result comes expects it; a default says it of
+	// everything.
+	passive := r.Check.Kind == object.CheckPassive
+	r.FreshAuto = r.Freshness == 0 && or(t.checkFreshness, passive && paced && t.freshness == nil && !c.fresh)
 	// Nothing can be executed, so nothing may be planned: an interval left here
-	// would have the scheduler wait for a result that never comes.
-	if r.Check.Kind == object.CheckPassive || r.Check.Kind == object.CheckNone {
-		r.Active, r.Interval = false, 0
+	// would have the scheduler wait for a result that never comes. Only freshness
+	// looks at the interval of a passive check.
+	if passive || r.Check.Kind == object.CheckNone {
+		r.Active = false
+		if !passive || !r.FreshAuto || !paced {
+			r.Interval = 0
+		}
 	}
 	return r
 }

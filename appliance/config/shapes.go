@@ -2,14 +2,15 @@ package config
 
 import "time"
 
-// Period is a named span of time. Its texts are checked for shape only; what
-// they mean is for the reader of schedules.
+// Period is a named span of time as it is declared. What it means is among the
+// periods of the object set.
 type Period struct {
 	Name     string
 	Alias    string
 	Timezone string   // IANA name; "" = the server's
 	Ranges   []string // "monday-friday 09:00-17:00"
 	Except   []string // "2026-12-25"
+	Exclude  []string // names of periods that are taken out
 }
 
 // Contact is a person or channel that can be told something.
@@ -20,6 +21,8 @@ type Contact struct {
 	Telegram Secret // chat id
 	Webhook  Secret // URL
 	Period   string // name of a Period; "" = always
+	Groups   []string
+	Vars     map[string]string // upper-case names without "_"
 }
 
 // Match is one label with the values that satisfy it.

@@ -13,6 +13,8 @@ var otherWords = map[string]string{
 	"retry_interval": "retry", "retry_check_interval": "retry", "max_check_attempts": "attempts",
 	"check_timeout": "timeout", "freshness_threshold": "freshness", "is_volatile": "volatile", "initial_state": "initial",
 	"active_checks_enabled": "active", "passive_checks_enabled": "passive", "flap_detection_enabled": "flap_detection",
+	"notifications_enabled": "notifications", "event_handler_enabled": "event_handlers", "process_perf_data": "perfdata",
+	"servicegroups": "service_groups", "timeperiods": "periods", "obsess_over_host": "obsess", "obsess_over_service": "obsess",
 	"low_flap_threshold": "flap_low", "high_flap_threshold": "flap_high", "service_description": "name",
 }
 
