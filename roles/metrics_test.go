@@ -25,7 +25,8 @@ Names, types and labels are a contract; a change of one is a change fragment. Th
 // TestMetricsAreTheDocumentedOnes compares what /metrics serves with the page, so
 // that no metric is renamed unseen. S009, S154
 func TestMetricsAreTheDocumentedOnes(t *testing.T) {
-	x := startAll(t, folder(t, shop), "-eventlog", "embedded", "-data", filepath.Join(t.TempDir(), "data"))
+	x := startAll(t, folder(t, shop), "-eventlog", "embedded", "-data", filepath.Join(t.TempDir(), "data"),
+		"-command-file", filepath.Join(t.TempDir(), "commands"))
 	code, text := x.call(http.MethodGet, "/metrics", "")
 	if err := x.stop(); err != nil {
 		t.Errorf("stop: %v", err)
