@@ -245,8 +245,8 @@ func (d *draft) focus(fields []view.Field) {
 // hidden returns the values that the form has no field for: what it is about.
 func (d *draft) hidden(known map[string]bool) []view.Pair {
 	var out []view.Pair
-	for _, name := range []string{"object", "group", "filter", "kind", "program", "contact", "id", "what", "setting", "value", "scope"} {
-		if known[name] {
+	for _, name := range []string{"object", "group", "filter", "kind", "program", "contact", "id", "what", "setting", "value", "scope", "start"} {
+		if known[name] || name == "start" && d.command() != "cancel-downtime" {
 			continue
 		}
 		for _, v := range d.values[name] {
@@ -272,7 +272,10 @@ func sentence(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = strings.ToUpper(text[:1]) + text[1:]
+	// A name of an object in front stays as it is.
+	if word, _, _ := strings.Cut(text, " "); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;") == "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
 		text += "."
 	}

@@ -179,6 +179,20 @@ func TestFormsOfOneObjectDoWhatTheySay(t *testing.T) {
 				return unless(s.State("web03").Status.DowntimeDepth == 0, "it is in downtime")
 			},
 		},
+		"one of many that a rule made is cancelled for its object": {
+			"/do?command=cancel-downtime&object=web02!load&start=2026-03-04T02:00:00Z&back=/downtimes", []string{"author", "jo"}, "/downtimes?did=desk-1",
+			func(s *sample.Site) string {
+				d := s.State("web02!load").Status.Extra.Downtimes
+				return unless(len(d) == 2 && len(s.Projection.Program().Rules) == 2, fmt.Sprintf("%+v", d))
+			},
+		},
+		"a downtime for many is cancelled by its id": {
+			"/do?command=cancel-downtime&id=r-1&back=/downtimes", []string{"author", "jo"}, "/downtimes?did=desk-1",
+			func(s *sample.Site) string {
+				_, ok := s.Projection.Program().Rules["r-1"]
+				return unless(!ok, "the rule is there")
+			},
+		},
 		"a comment keeps its lines": {
 			"/do?command=add-comment&object=db01", []string{"comment", "first\nsecond", "author", "jo"}, "/hosts/db01?did=desk-1",
 			func(s *sample.Site) string {

@@ -54,7 +54,7 @@ func (h hands) tabTo(text string) {
 func (h hands) wait(expression string) {
 	h.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !run(h.t, h.ctx, chromedp.Evaluate[bool]("!!(" + expression + ")")) {
+	for !run(h.t, h.ctx, chromedp.Evaluate[bool]("!!("+expression+")")) {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("never true: %s; focus on %s; page: %.600s", expression, h.focus(), run(h.t, h.ctx, chromedp.Evaluate[string](`(document.getElementById("main")?.innerText ?? "")`)))
 		}

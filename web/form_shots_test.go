@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/web/sample"
 )
 
@@ -25,6 +29,38 @@ var sheets = map[string]string{
 	"sheet-check": "/do?command=check-now&filter=unhandled", "sheet-wrong": "/do?command=acknowledge&object=web1",
 }
 
+// scenes are what pages show after somebody did something on them.
+var scenes = map[string]struct{ path, do, wait string }{
+	"scene-picked": {"/services?filter=problem", `document.querySelectorAll(".row-pick").forEach((b, i) => i < 2 && b.click())`, `document.getElementById("picked").textContent`},
+	"scene-dialog": {"/services/web01/http", `document.querySelector("[data-key=a]").click()`, `document.querySelector("dialog").open`},
+	"scene-wrong":  {"/do?command=add-comment&object=web01!http", `document.querySelector("button.main").click()`, `document.querySelector("[aria-invalid]")`},
+	"scene-weekly": {
+		"/do?command=schedule-downtime&object=web01",
+		`document.getElementById("repeat-weekly").click(); document.getElementById("day-sunday").click();
+		document.getElementById("f-from").value = "01:00"; document.getElementById("f-timezone").value = "Europe/Madrid"; document.getElementById("f-first").value = "2026-03-15";
+		document.getElementById("f-timezone").dispatchEvent(new Event("input", {bubbles: true}))`,
+		`document.querySelector("#preview .dst")`,
+	},
+	"scene-review": {
+		"/do?command=acknowledge&filter=problem&kind=service",
+		`document.getElementById("f-comment").value = "the import runs again"; document.getElementById("f-author").value = "jo"; document.querySelector("button.main").click()`,
+		`document.body?.innerText.includes("Nothing has been done yet")`,
+	},
+	"scene-times": {
+		"/do?command=schedule-downtime&object=web01",
+		`document.getElementById("repeat-weekly").click(); document.getElementById("day-sunday").click(); document.getElementById("f-from").value = "01:00";
+		document.getElementById("f-timezone").value = "Europe/Madrid"; document.getElementById("f-first").value = "2026-03-15"; document.getElementById("f-comment").value = "patches";
+		document.getElementById("f-author").value = "jo"; document.querySelector("button.main").click()`,
+		`document.body?.innerText.includes("Nothing has been done yet")`,
+	},
+	"scene-notice": {
+		"/do?command=add-comment&object=web04",
+		`document.getElementById("f-comment").value = "the fan is loud"; document.getElementById("f-author").value = "jo"; document.querySelector("button.main").click()`,
+		`document.getElementById("notice")`,
+	},
+	"scene-done": {"/done/desk-1", ``, `document.body?.innerText.includes("Back to the list")`},
+}
+
 // TestEveryFormFitsEveryScreen looks at the pages of commands as people see them.
 func TestEveryFormFitsEveryScreen(t *testing.T) {
 	if testing.Short() {
@@ -35,41 +71,66 @@ func TestEveryFormFitsEveryScreen(t *testing.T) {
 	if ctx == nil {
 		return
 	}
-	o, _ := manned(sample.Shift())
+	o, d := manned(sample.Shift())
+	d.fail = map[object.ID]error{"mail01!queue": context.DeadlineExceeded, "db01!disk": ErrUnavailable, "web01!disk": &fold.Refusal{Text: "web01!disk has recovered meanwhile"}}
 	srv := serve(t, o)
+	if resp, _ := post(t, srv, url.Values{"command": {"acknowledge"}, "filter": {"problem"}, "kind": {"service"}, "author": {"jo"}, "comment": {"x"}, "reviewed": {"true"}, "back": {"/services"}}); resp.Header.Get("Location") != "/done/desk-1" {
+		t.Fatalf("no outcome to look at: %s", resp.Status)
+	}
 	var c console
 	c.listen(t, ctx)
-	shots := os.Getenv("JAQUE_SHOTS")
+	wanted := func(name string) bool { return strings.Contains(name, os.Getenv("JAQUE_ONLY")) }
 	for name, path := range sheets {
-		if only := os.Getenv("JAQUE_ONLY"); only != "" && !strings.Contains(name, only) {
+		if !wanted(name) {
 			continue
 		}
 		if err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+path), chromedp.WaitReady(chromedp.CSS("#main"))); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for _, width := range []int64{1280, 360} {
-			for _, theme := range []string{"light", "dark"} {
-				where := fmt.Sprintf("%s-%d-%s", name, width, theme)
-				if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), media(theme)); err != nil {
-					t.Fatalf("%s: %v", where, err)
-				}
-				if n := run(t, ctx, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); n > width {
-					t.Errorf("%s: %d pixels wide", where, n)
-				}
-				for _, line := range strings.Split(run(t, ctx, chromedp.Evaluate[string](faint)), "\n") {
-					if line != "" {
-						t.Errorf("%s: cannot be read well: %s", where, line)
-					}
-				}
-				if shots == "" {
-					continue
-				}
-				png := run(t, ctx, chromedp.FullScreenshot(100))
-				if err := os.WriteFile(filepath.Join(shots, where+".png"), png, 0o600); err != nil {
-					t.Fatal(err)
+		lookAt(t, ctx, name)
+		c.check(t, name)
+	}
+	for name, scene := range scenes {
+		if !wanted(name) {
+			continue
+		}
+		h := hands{t, ctx}
+		h.open(srv.URL + scene.path)
+		h.wait(`document.body?.classList.contains("scripted")`)
+		if scene.do != "" {
+			run(t, ctx, chromedp.Evaluate[bool]("("+"() => {"+scene.do+"; return true})()"))
+		}
+		h.wait(scene.wait)
+		lookAt(t, ctx, name)
+		c.check(t, name)
+	}
+}
+
+// lookAt looks at what a page shows on screens of two sizes in both themes.
+func lookAt(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	shots := os.Getenv("JAQUE_SHOTS") // a folder to keep pictures in
+	for _, width := range []int64{1280, 360} {
+		for _, theme := range []string{"light", "dark"} {
+			where := fmt.Sprintf("%s-%d-%s", name, width, theme)
+			if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), media(theme)); err != nil {
+				t.Fatalf("%s: %v", where, err)
+			}
+			if n := run(t, ctx, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); n > width {
+				t.Errorf("%s: %d pixels wide", where, n)
+			}
+			for _, line := range strings.Split(run(t, ctx, chromedp.Evaluate[string](faint)), "\n") {
+				if line != "" {
+					t.Errorf("%s: cannot be read well: %s", where, line)
 				}
 			}
+			if shots == "" {
+				continue
+			}
+			png := run(t, ctx, chromedp.FullScreenshot(100))
+			if err := os.WriteFile(filepath.Join(shots, where+".png"), png, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		c.check(t, name)
 	}
 }

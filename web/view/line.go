@@ -32,7 +32,8 @@ var words = map[event.Kind]string{
 	event.EngineLeft: "engine left", event.EpochRaised: "epoch raised", event.ConfigLoaded: "configuration loaded",
 	event.NotificationIntended: "notification due", event.NotificationSuppressed: "notification suppressed",
 	event.NotificationDelivered: "notification delivered", event.NotificationFailed: "notification failed",
-	event.NotificationAbandoned: "notification given up",
+	event.NotificationAbandoned: "notification given up", event.NotificationRequested: "notification asked for",
+	event.CheckScheduled: "check asked for", event.HandlerRan: "event handler ran",
 }
 
 // Word returns a kind of event for people.
@@ -71,10 +72,31 @@ func NewLine(e *event.Event, now time.Time) Line {
 		what = append(what, "by "+e.Author)
 	}
 	l.What = strings.Join(what, ", ")
+	if e.Program != nil {
+		l.Text = programText(e)
+	}
 	if l.Text == "" {
 		l.Text = facts(e.Facts)
 	}
 	return l
+}
+
+// programText says what changed for the whole program.
+func programText(e *event.Event) string {
+	p := e.Program
+	switch {
+	case p.Rule != nil:
+		return RuleTarget(p.Rule) + ": " + p.Rule.Text
+	case p.RuleGone != "":
+		return "downtime " + p.RuleGone + " for many objects or times"
+	case p.Contact != nil:
+		return "contact " + p.Contact.Name
+	}
+	var names []string
+	for name := range strings.SplitSeq(e.Facts["switch"], ",") {
+		names = append(names, SwitchLabel(name))
+	}
+	return "whole program: " + strings.TrimSpace(strings.Join(names, ", ")+" "+e.Facts["to"])
 }
 
 func was(k object.Kind, e *event.Event) string {
