@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -171,10 +172,22 @@ func (s *site) outcome(err error) error {
 		return nil
 	case errors.Is(err, ErrUnavailable):
 		return faultf(http.StatusServiceUnavailable, "%v; try again", err)
-	case errors.As(err, &r), errors.Is(err, ErrInvalid):
-		return faultf(http.StatusBadRequest, "%v", err)
+	case errors.As(err, &r) && r.Object != "":
+		return faultf(http.StatusBadRequest, "%s: %s", r.Object, r.Text)
+	case errors.As(err, &r):
+		return faultf(http.StatusBadRequest, "%s", r.Text)
+	case errors.Is(err, ErrInvalid):
+		return faultf(http.StatusBadRequest, "%s", why(err))
 	}
 	return fmt.Errorf("carry out: %w", err)
+}
+
+// why says what an engine refused, without the words that say only that it did.
+func why(err error) string {
+	if text, more := strings.CutPrefix(err.Error(), ErrInvalid.Error()+": "); more {
+		return text
+	}
+	return err.Error()
 }
 
 // run carries out a command for one object from a form. It returns the id that

@@ -61,14 +61,14 @@ func TestResultsOfACommandAreToldByObject(t *testing.T) {
 		`{"object":"db01","outcome":"failed","detail":"something went wrong here; the log of this process says what"},` +
 		`{"object":"mail01","outcome":"done"},{"object":"sw1","outcome":"done"},{"object":"web01","outcome":"done"},` +
 		`{"object":"web02","outcome":"refused","detail":"there is no problem"},` +
-		`{"object":"web03","outcome":"refused","detail":"the command cannot be done: gone"},` +
+		`{"object":"web03","outcome":"refused","detail":"gone"},` +
 		`{"object":"web04","outcome":"failed","detail":"nobody can take the command now: busy"}]}`
 	if status != 202 || body != want {
 		t.Errorf("%d %s\nwant %s", status, body, want)
 	}
 	for body, want := range map[string]string{
 		`{"command":"enable","program":true,"what":["perfdata"]}`: `202 {"id":"c1","total":1,"failed":0,"results":[{"outcome":"done"}]}`,
-		`{"command":"check-now","object":"web02"}`:                `400 {"type":"about:blank","title":"Bad Request","status":400,"detail":"decide web02: there is no problem"}`,
+		`{"command":"check-now","object":"web02"}`:                `400 {"type":"about:blank","title":"Bad Request","status":400,"detail":"web02: there is no problem"}`,
 		`{"command":"check-now","object":"web04"}`:                `503 {"type":"about:blank","title":"Service Unavailable","status":503,"detail":"nobody can take the command now: busy; try again"}`,
 	} {
 		if status, got := order(t, srv.URL, body); fmt.Sprint(status, " ", got) != want {

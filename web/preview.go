@@ -58,7 +58,7 @@ func (s *site) result(r operate.Result) wire.Outcome {
 	case errors.As(r.Err, &refusal):
 		o.Outcome, o.Detail = "refused", refusal.Text
 	case errors.Is(r.Err, ErrInvalid):
-		o.Outcome, o.Detail = "refused", r.Err.Error()
+		o.Outcome, o.Detail = "refused", why(r.Err)
 	case errors.Is(r.Err, ErrUnavailable):
 		o.Outcome, o.Detail = "failed", r.Err.Error()
 	default:
