@@ -17,6 +17,7 @@ type decoder struct {
 	strings  interner
 	secrets  secrets
 	unknown  map[Position]bool // names reported: a CSV column is one name in many rows
+	handled  []*check          // event handlers with their texts, as checks
 	hours    []ref             // periods that hosts, services and dependencies name
 	lost     bool              // an inventory could not be read, so hosts are missing
 }

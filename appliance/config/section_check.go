@@ -23,6 +23,7 @@ type check struct {
 	macros    []*macroUse
 	used      bool // by an object
 	local     bool // by an object that this process may check itself
+	handler   bool // not a check but an event handler
 }
 
 // noCheck is the check of a host that is not checked itself.

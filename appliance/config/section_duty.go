@@ -95,7 +95,19 @@ func (s *section) handler(name string) *object.Handler {
 	if len(h.Plugin) == 0 && strings.TrimSpace(h.Shell) == "" {
 		return nil
 	}
+	s.d.watch(at, n, h)
 	return h
+}
+
+// watch has the texts of a handler looked at as those of a check are. Whose
+// variables it will find depends on the object, so these are taken as there.
+func (d *decoder) watch(at *path, n *node, h *object.Handler) {
+	c := &check{at: at, pos: n.pos, check: object.Check{Plugin: h.Plugin}, local: true, handler: true}
+	c.macros = macrosIn(at, n, h.Shell != "", nil)
+	for _, m := range c.macros {
+		m.defined = true
+	}
+	d.handled = append(d.handled, c)
 }
 
 // handlers are those of every host and of every service.

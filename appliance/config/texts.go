@@ -76,7 +76,7 @@ func hasVar(vars map[string]string, name, prefix string) bool {
 // this machine, in the checks that objects use.
 func (l *loader) textWarnings() {
 	missing := map[string]bool{}
-	for _, c := range l.checks {
+	for _, c := range append(l.checks, l.handled...) {
 		for _, m := range c.macros {
 			l.macroWarning(m)
 		}
@@ -167,7 +167,11 @@ func (l *loader) pluginWarning(c *check, missing map[string]bool) {
 			return
 		}
 	}
-	l.warning(c.at.field("plugin").at(0), c.pos, "the plugin %s is not on this machine; install it in one of %s, or write its absolute path",
+	at := c.at.field("plugin").at(0)
+	if c.handler {
+		at = c.at
+	}
+	l.warning(at, c.pos, "the plugin %s is not on this machine; install it in one of %s, or write its absolute path",
 		quote(name), strings.Join(folders, ", "))
 }
 
