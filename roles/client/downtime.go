@@ -16,7 +16,7 @@ func downtimeCommands() []command {
   jaque downtime web01 -scope with-services -for 2h -comment "new kernel"
   jaque downtime -group db -start "tomorrow 22:00" -end "06:00" -comment "move"
   jaque downtime web01 -flexible 30m -for 4h -comment "reboot some time"
-  jaque downtime -filter 'role=db' -every "sunday 02:00-04:00" -timezone Europe/Berlin -comment "backup"
+  jaque downtime -filter 'label.role=db' -every "sunday 02:00-04:00" -timezone Europe/Berlin -comment "backup"
 
 A downtime for a group, a filter or a host with its services also holds for
 objects that are added later. Before a recurring one is scheduled its next ten

@@ -31,7 +31,7 @@ func checkCommands() []command {
 			text: `Runs checks out of turn.
 
   jaque check-now 'web01!http'
-  jaque check-now -filter 'state=CRITICAL and role=db' -at +5m
+  jaque check-now -filter 'state=CRITICAL and label.role=db' -at +5m
 `,
 			options: slices.Concat([]option{
 				{name: "at", arg: "TIME", help: "when (default: at once)"},

@@ -49,7 +49,7 @@ func switchCommand(name, summary string) command {
 		text: `Switches against the configuration, until it is switched back.
 
   jaque ` + name + ` notifications web01 -scope with-services
-  jaque ` + name + ` active_checks,event_handler -filter 'role=db'
+  jaque ` + name + ` active_checks,event_handler -filter 'label.role=db'
   jaque ` + name + ` service_checks -program
   jaque ` + name + ` notifications -contact ada -kind host
 
