@@ -164,8 +164,8 @@ func (c *commands) carryOut(ctx context.Context, all []wanted) {
 	done := 0
 	for i := range all {
 		n := len(all[i].actions)
-		if err := firstError(errs[:n]); err != nil {
-			c.tally.Refuse(reasonOf(err), all[i].line, fmt.Errorf("%s: %w", all[i].name, err))
+		if err, words := refusedOf(errs[:n]); err != nil {
+			c.tally.Refuse(reasonOf(err), all[i].line, fmt.Errorf("%s: %s", all[i].name, words))
 		} else {
 			done++
 		}
@@ -210,11 +210,10 @@ func (c *commands) insist(ctx context.Context, actions []operate.Action) []error
 	return errs
 }
 
-// firstError returns the first error among those of one command, with how many
-// of its objects have one.
-func firstError(errs []error) error {
+// refusedOf returns the first error among those of one command and how it is
+// told: with how many of its objects have one.
+func refusedOf(errs []error) (first error, words string) {
 	failed := 0
-	var first error
 	for _, err := range errs {
 		if err != nil {
 			failed++
@@ -223,10 +222,17 @@ func firstError(errs []error) error {
 			}
 		}
 	}
-	if first != nil && len(errs) > 1 {
-		return fmt.Errorf("%d of %d objects: %w", failed, len(errs), first)
+	if first == nil {
+		return nil, ""
 	}
-	return first
+	words = first.Error()
+	if judged := (*fold.Refusal)(nil); errors.As(first, &judged) {
+		words = judged.Text
+	}
+	if len(errs) > 1 {
+		words = fmt.Sprintf("%d of %d objects: %s", failed, len(errs), words)
+	}
+	return first, words
 }
 
 // special does what a command asks of the program itself.

@@ -168,6 +168,20 @@ func TestEachRefusalHasItsReason(t *testing.T) {
 	}
 }
 
+func TestACommandForManyObjectsTellsHowManyRefused(t *testing.T) {
+	x := take(t)
+	x.fail = func(i int, a operate.Action) error {
+		if i == 0 {
+			return nil
+		}
+		return fmt.Errorf("%w: %w", &fold.Refusal{Object: a.Object, Reason: fold.NoProblem, Text: "there is no problem"}, engine.ErrRefused)
+	}
+	x.handle(t.Context(), lines("[1800000000] DISABLE_HOST_SVC_CHECKS;web01"))
+	if x.count(t, "fine") != 1 || x.count(t, "") != 0 || !strings.Contains(x.log.String(), "DISABLE_HOST_SVC_CHECKS: 1 of 2 objects: there is no problem") {
+		t.Errorf("%g refused\n%s", x.count(t, "fine"), &x.log)
+	}
+}
+
 func TestWhatTheEngineHasNoRoomForIsHandedInAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := take(t)

@@ -42,9 +42,14 @@ func help(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(stdout, roles.Help(s.Role))
-	if s.Role.Name == "" {
+	printHelp(stdout, s.Role)
+	return nil
+}
+
+// printHelp prints the text of one role, or of everything.
+func printHelp(stdout io.Writer, role roles.Role) {
+	fmt.Fprint(stdout, roles.Help(role))
+	if role.Name == "" {
 		fmt.Fprint(stdout, "\nCommands for a running jaque (\"jaque help ack\" and so on):\n"+client.Summary())
 	}
-	return nil
 }

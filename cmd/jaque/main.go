@@ -81,7 +81,7 @@ func role(args []string, stdout, stderr io.Writer) error {
 	case err != nil:
 		return err
 	case s.Help:
-		fmt.Fprint(stdout, roles.Help(s.Role))
+		printHelp(stdout, s.Role)
 		return nil
 	case s.Version:
 		fmt.Fprintln(stdout, versionLine())

@@ -270,6 +270,7 @@ func TestHelpVersionAndCheckGoToStandardOutput(t *testing.T) {
 		"help":                          {[]string{"help"}, "Roles:\n  all "},
 		"help of a role":                {[]string{"help", "worker"}, "Role worker: pulls checks"},
 		"the flag -help":                {[]string{"-help", "-target", "sink"}, "Flags that role sink takes:"},
+		"the flag -help tells them too": {[]string{"-help"}, "  submit     hand in the result of a check"},
 		"help of a command":             {[]string{"help", "ack"}, "Usage: jaque ack OBJECT"},
 		"help of a part of a command":   {[]string{"help", "downtime", "cancel"}, "Usage: jaque downtime cancel ID"},
 		"help tells the commands":       {[]string{"help"}, "  downtime   schedule a downtime"},
