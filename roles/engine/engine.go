@@ -135,6 +135,7 @@ type Engine struct {
 	state    loopState
 	handling *handling
 	demands  *prometheus.CounterVec
+	added    map[object.ID]object.Time // when a reload added what was not there at the start
 
 	reloading sync.Mutex // held through one reload; guards the loop's keys against prepare
 
@@ -160,6 +161,7 @@ func New(o Options) (*Engine, error) {
 	e.view.Store(&membership.View{})
 	e.metrics = newMetrics(o.Registerer, e)
 	e.handling, e.demands = newHandling(o.Registerer), newDemands(o.Registerer)
+	e.added = map[object.ID]object.Time{}
 	return e, nil
 }
 

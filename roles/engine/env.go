@@ -12,7 +12,7 @@ func (e *Engine) env(key int32) fold.Env {
 	o := ent.obj
 	env := fold.Env{
 		Object: o, Settings: &e.state.settings, Periods: e.state.periods, Look: e.look, Trigger: e.trigger,
-		Skipped: ent.skipped, Started: e.started,
+		Skipped: ent.skipped, Started: max(e.started, e.added[o.ID]),
 		Epoch: e.view.Load().Epoch, Writer: e.opt.ID, Instance: e.opt.Instance,
 	}
 	if o.Host != nil {

@@ -109,3 +109,36 @@ func TestABlockedCheckIsSkippedAndPlannedAgain(t *testing.T) {
 		g.end()
 	})
 }
+
+// What a reload adds gets its time to report; it is not stale because the process
+// is old.
+func TestAnAddedObjectIsNotStaleAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, _ := tree()
+		g := start(t, set, newJournal(), &runner{})
+		time.Sleep(3 * time.Hour)
+		next, o := tree()
+		backup := &object.Object{ID: "web!backup", Name: "backup", Host: o["web"], Rule: &object.Rule{
+			Check: object.Check{Kind: object.CheckPassive}, Passive: true, Attempts: 1, Retry: time.Minute, Freshness: time.Hour,
+		}}
+		next = object.NewSet("g2", next.Settings, []*object.Object{bare(o["sw"]), bare(o["web"]), o["http"], backup})
+		if err := g.e.Reload(t.Context(), next, engine.Change{Added: []object.ID{backup.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Minute)
+		if st := g.status(backup.ID); st.Checked {
+			t.Errorf("before its freshness: %+v", st)
+		}
+		time.Sleep(2 * time.Minute)
+		if st := g.status(backup.ID); st.State != object.Unknown {
+			t.Errorf("behind its freshness: %+v", st)
+		}
+		g.end()
+	})
+}
+
+// bare returns a host without the links that a set makes.
+func bare(o *object.Object) *object.Object {
+	o.Services, o.Children = nil, nil
+	return o
+}

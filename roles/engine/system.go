@@ -44,6 +44,7 @@ func (e *Engine) removeEntry(id object.ID) {
 		return
 	}
 	delete(s.keys, id)
+	delete(e.added, id)
 	s.queue.Remove(key)
 	s.entries[key].obj = nil
 	if p := s.pending[key]; p != nil {
@@ -90,6 +91,7 @@ func (e *Engine) onReload(r *reload) {
 	}
 	e.refresh()
 	for _, id := range r.change.Added {
+		e.added[id] = object.At(began)
 		e.planSpread(e.addEntry(r.set.Get(id)), object.At(began))
 	}
 	for _, id := range r.change.Changed {
