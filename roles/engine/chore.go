@@ -88,10 +88,10 @@ func (e *Engine) doChores(now object.Time) {
 // busy tells whether the loop has work that waits for nothing but its next turn.
 func (e *Engine) busy() bool {
 	s := &e.state
-	if len(s.orders) > 0 || s.moreDue {
+	if s.moreDue {
 		return true
 	}
-	return s.live && !s.stopped && len(s.chores.line) > 0 && len(s.pending) < maxUnderWay
+	return len(s.pending) < maxUnderWay && (len(s.orders) > 0 || s.live && !s.stopped && len(s.chores.line) > 0)
 }
 
 // replan asks again what is due for some objects.

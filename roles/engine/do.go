@@ -130,6 +130,20 @@ func outcomeOf(err error) string {
 	return "failed"
 }
 
+// takeOrders looks at the first orders that wait. The others wait here, not in the
+// lines of their objects, where they would hold up checks.
+func (e *Engine) takeOrders() {
+	s, began := &e.state, time.Now()
+	for i := 0; i < ordersPerTurn && len(s.orders) > 0; i++ {
+		if len(s.pending) >= maxUnderWay && !s.stopped || i%16 == 15 && time.Since(began) > turnTime {
+			return
+		}
+		o := s.orders[0]
+		s.orders[0], s.orders = nil, s.orders[1:]
+		e.onOrder(o)
+	}
+}
+
 // onOrder handles a command of a person.
 func (e *Engine) onOrder(o *order) {
 	key, ok := e.state.keys[o.object]

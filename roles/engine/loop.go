@@ -53,7 +53,6 @@ type loopState struct {
 }
 
 func (e *Engine) run(ctx context.Context, ready func()) error {
-	e.started = object.At(time.Now())
 	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}}
 	e.index(e.proj.Set())
 	if err := e.restore(ctx); err != nil {
@@ -181,12 +180,7 @@ func (e *Engine) readMail(work context.Context, ready func()) error {
 		e.redecide(key)
 	}
 	e.state.orders = append(e.state.orders, m.orders...)
-	began := time.Now()
-	for i := 0; i < ordersPerTurn && len(e.state.orders) > 0 && (i%16 != 15 || time.Since(began) < turnTime); i++ {
-		o := e.state.orders[0]
-		e.state.orders = e.state.orders[1:]
-		e.onOrder(o)
-	}
+	e.takeOrders()
 	for _, r := range m.reloads {
 		e.onReload(r)
 	}
@@ -223,7 +217,9 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.announce(event.ConfigLoaded, "config", map[string]string{
 		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
 	})
-	e.planAll(object.At(time.Now()))
+	// Reading the log took a while; what was due meanwhile is not made up for.
+	e.started = object.At(time.Now())
+	e.planAll(e.started)
 	e.reconcileAll()
 	e.running.Store(true)
 	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,

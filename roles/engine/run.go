@@ -52,8 +52,7 @@ func (e *Engine) onDue(key int32, due, now object.Time) {
 	if ent.obj == nil || e.state.pending[key] != nil {
 		return
 	}
-	env, st := e.env(key), e.proj.State(ent.obj.ID)
-	work, next := fold.Due(&env, st, now)
+	work, next := e.due(key, now)
 	switch {
 	case work == fold.PassTime:
 		e.passTime(key, next, now)
@@ -64,10 +63,24 @@ func (e *Engine) onDue(key int32, due, now object.Time) {
 	case work == fold.ForceCheck:
 		e.enqueue(key, due)
 	case work == fold.ExpireCheck:
-		e.decide(key, job{command: e.expired(&env, st, now)})
+		e.decide(key, job{command: e.expired(key, now)})
 	case next > now:
 		e.state.queue.Set(key, next)
 	}
+}
+
+// due asks the core. For an object that stands in line for time to pass, it asks
+// what there is to do beside that: its checks do not wait for the line.
+func (e *Engine) due(key int32, now object.Time) (fold.Work, object.Time) {
+	ent := &e.state.entries[key]
+	env, st := e.env(key), e.proj.State(ent.obj.ID)
+	if x := st.Status.Extra; ent.late && x != nil {
+		timeless, rest := *st, *x
+		rest.Comments, rest.Downtimes = nil, nil
+		timeless.Status.Extra, timeless.Status.AckExpires = &rest, 0
+		st = &timeless
+	}
+	return fold.Due(&env, st, now)
 }
 
 // tickAgain is when time is let pass again for an object where that had no effect
@@ -81,10 +94,9 @@ func (e *Engine) passTime(key int32, due, now object.Time) {
 	ent := &e.state.entries[key]
 	switch {
 	case len(e.state.pending) >= maxUnderWay:
-		if !ent.late {
-			ent.late = true
-			e.state.late = append(e.state.late, key)
-		}
+		ent.late = true
+		e.state.late = append(e.state.late, key)
+		e.onDue(key, now, now) // what there is to do beside it
 		return
 	case due == ent.ticked:
 		ent.ticked = 0
@@ -184,12 +196,13 @@ func (e *Engine) observe(o *object.Object, r *fold.Result) {
 }
 
 // expired makes the result of an object that nothing was heard of for too long.
-func (e *Engine) expired(env *fold.Env, st *fold.State, now object.Time) fold.Result {
+func (e *Engine) expired(key int32, now object.Time) fold.Result {
+	env := e.env(key)
 	r := fold.Result{State: object.Unknown, Expired: true, Start: now}
 	if env.Object.Kind() == object.Host {
 		r.State = object.Down
 	}
-	r.Output = fmt.Sprintf("no result arrived within %s", fold.Threshold(env, st))
+	r.Output = fmt.Sprintf("no result arrived within %s", fold.Threshold(&env, e.proj.State(env.Object.ID)))
 	return r
 }
 
@@ -232,12 +245,13 @@ func (e *Engine) plan(key int32, now object.Time) {
 	if ent.obj == nil || e.state.pending[key] != nil {
 		return
 	}
-	env, st := e.env(key), e.proj.State(ent.obj.ID)
 	var at object.Time
-	if ent.running {
-		at = fold.NextTick(&env, st)
-	} else {
-		_, at = fold.Due(&env, st, now)
+	switch {
+	case !ent.running:
+		_, at = e.due(key, now)
+	case !ent.late:
+		env := e.env(key)
+		at = fold.NextTick(&env, e.proj.State(ent.obj.ID))
 	}
 	if at == 0 {
 		e.state.queue.Remove(key)
