@@ -156,17 +156,28 @@ func (c *call) list(ctx context.Context) error {
 	if len(read) == 0 {
 		return &fault{Nobody, "standard input held no result"}
 	}
-	worst := Done
-	for _, s := range read {
-		worst = max(worst, min(s.status, Usage))
+	return worst(read)
+}
+
+// worst is the error for a list that was not taken whole; the answer on Stdout
+// says what is wrong.
+func worst(all []*submission) error {
+	failed, unknown := 0, 0
+	for _, s := range all {
+		if s.status != Done {
+			failed++
+		}
+		if s.status == Nobody {
+			unknown++
+		}
 	}
-	if slices.IndexFunc(read, func(s *submission) bool { return s.status != Nobody }) < 0 {
-		worst = Nobody
+	switch {
+	case failed == 0:
+		return nil
+	case unknown == len(all):
+		return &fault{Nobody, ""}
 	}
-	if worst != Done {
-		return &fault{worst, ""}
-	}
-	return nil
+	return &fault{Failed, ""}
 }
 
 // readList reads lines until the end. Those that cannot be a result are not sent.
