@@ -162,6 +162,15 @@ func sortedNames(v url.Values) []string {
 func (p *plan) summary() []view.Fact {
 	d := p.draft
 	facts := []view.Fact{{Label: "For", Value: d.target().Text}}
+	if c, ok := p.wish.Program.(program.PutRule); ok {
+		facts[0].Value = view.RuleTarget(&c.Rule)
+	} else if scope, ok := d.scopeField(); ok {
+		for _, o := range scope.Options {
+			if o.On && o.Value != "" {
+				facts[0].Value += " (" + o.Label + ")"
+			}
+		}
+	}
 	add := func(label, text string) {
 		if text != "" {
 			facts = append(facts, view.Fact{Label: label, Value: text})

@@ -52,6 +52,9 @@ func (d *draft) canonical() url.Values {
 	}
 	if needsComment(d.command()) && strings.TrimSpace(d.values.Get("comment")) == "" {
 		d.wrong["comment"] = "Write why, for those who read it later."
+		if d.command() == "add-comment" || d.command() == "notify" {
+			d.wrong["comment"] = "Write a text."
+		}
 	}
 	return out
 }
