@@ -228,3 +228,67 @@ func TestSwitchingFlapDetectionOffEndsFlapping(t *testing.T) {
 		g.end()
 	})
 }
+
+// slow is a journal whose log answers a second late.
+func slow() *faulty {
+	j := &faulty{Journal: newJournal()}
+	j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
+		if e.Object == "" {
+			return false
+		}
+		time.AfterFunc(time.Second, func() { j.Journal.Append(e, expect, done) })
+		return true
+	}
+	return j
+}
+
+// Thousands of downtimes that start together take the log some seconds. Checks go
+// on meanwhile.
+func TestAFloodOfDowntimesDoesNotMakeChecksLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, site(100, 29), slow(), &runner{})
+		var ids []object.ID
+		for _, o := range g.p.Set().Objects {
+			ids = append(ids, o.ID)
+		}
+		g.bulk(ids, plan(time.Minute))
+		time.Sleep(5 * time.Minute)
+		if n := g.inDowntime(); n != 3000 {
+			t.Errorf("%d in downtime, want all", n)
+		}
+		worst := time.Duration(0)
+		for _, id := range ids {
+			times := g.run.times(id)
+			for i := 1; i < len(times); i++ {
+				worst = max(worst, times[i].Sub(times[i-1])-time.Minute)
+			}
+		}
+		// A check waits for the decision about its object that is under way.
+		if worst > 1100*time.Millisecond {
+			t.Errorf("a check was %s late, want at most the second that the log takes", worst)
+		}
+		g.end()
+	})
+}
+
+func TestWithoutRoomACommandIsRefusedAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		var silent atomic.Bool
+		j.append = func(e *event.Event, _ uint64, _ journal.Done) bool { return e.Object != "" && silent.Load() }
+		g := start(t, site(1, 1), j, &runner{}, func(o *engine.Options) { o.QueuedCommands = 2 })
+		silent.Store(true)
+		comment := operate.Action{Object: "h0", Command: fold.AddComment{Author: "m", Text: "x"}}
+		begun := time.Now()
+		report := g.do(comment, comment, comment, comment)
+		for i, want := range []error{engine.ErrUnconfirmed, engine.ErrUnconfirmed, engine.ErrBusy, engine.ErrBusy} {
+			if err := report.Results[i].Err; !errors.Is(err, want) || errors.Is(err, engine.ErrNotBegun) != (i > 1) {
+				t.Errorf("action %d: %v, want %v", i, err, want)
+			}
+		}
+		if took := time.Since(begun); took > 31*time.Second {
+			t.Errorf("it took %s, want no wait for each of them", took)
+		}
+		g.end()
+	})
+}

@@ -95,14 +95,18 @@ type rig struct {
 
 func newJournal() journal.Journal { return journal.NewMemory(journal.Options{}) }
 
-func start(t *testing.T, set *object.Set, j journal.Journal, r *runner) *rig {
+func start(t *testing.T, set *object.Set, j journal.Journal, r *runner, change ...func(*engine.Options)) *rig {
 	t.Helper()
 	p := projection.New(set)
-	e, err := engine.New(engine.Options{
+	o := engine.Options{
 		ID: "e1", Instance: fmt.Sprint("run", time.Now().UnixNano()), Journal: j, Projection: p, Runner: r,
 		Coordinator: &coordination.Memory{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Registerer: prometheus.NewRegistry(),
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	e, err := engine.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
