@@ -433,15 +433,21 @@ func TestADayOfAnOperatorIsTheSameOnEverySurface(t *testing.T) {
 		name string
 		do   func(*today, deed) bool
 	}{{"HTTP", overHTTP}, {"command line", overCommandLine}, {"command file", overPipe}}
+	t.Parallel()
 	stories := make([]map[object.ID][]string, len(surfaces))
-	for i, s := range surfaces {
-		x := newDay(t, s.do)
-		for _, d := range day() {
-			x.do(d)
+	t.Run("a day", func(t *testing.T) {
+		for i, s := range surfaces {
+			t.Run("over "+s.name, func(t *testing.T) {
+				t.Parallel()
+				x := newDay(t, s.do)
+				for _, d := range day() {
+					x.do(d)
+				}
+				x.end(syscall.SIGTERM)
+				stories[i] = x.story()
+			})
 		}
-		x.end(syscall.SIGTERM)
-		stories[i] = x.story()
-	}
+	})
 	events := 0
 	for i, s := range stories {
 		for id := range merged(stories[0], s) {

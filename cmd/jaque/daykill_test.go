@@ -102,6 +102,7 @@ func TestAKillBetweenTheStepsOfADay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills the whole appliance")
 	}
+	t.Parallel()
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 1))
 	surfaces := []struct {
