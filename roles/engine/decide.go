@@ -139,7 +139,7 @@ func (e *Engine) next(key int32, p *pending) bool {
 }
 
 func (e *Engine) refuse(o *object.Object, j job, err error) {
-	e.metrics.refused.Inc()
+	e.metrics.refuse(err)
 	if j.order != nil {
 		e.answer(j.order, fmt.Errorf("%w: %w", err, ErrRefused))
 		return

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,7 @@ type metrics struct {
 	epochBehind      prometheus.Counter
 	notOwned         prometheus.Counter
 	forwarded        *prometheus.CounterVec
-	refused          prometheus.Counter
+	refused          *prometheus.CounterVec
 	shed             prometheus.Counter
 	decided          prometheus.Counter
 	lostMeasurements prometheus.Counter
@@ -56,7 +57,9 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "jaque_engine_commands_forwarded_total", Help: "Commands forwarded to the engine that owns the object, by outcome.",
 		}, []string{"outcome"}),
-		refused:          counter("jaque_engine_commands_refused_total", "Commands and results that were refused."),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "jaque_engine_commands_refused_total", Help: "Commands and results that were refused, by reason.",
+		}, []string{"reason"}),
 		shed:             counter("jaque_engine_commands_shed_total", "Commands refused because too many waited for one object."),
 		decided:          counter("jaque_engine_decisions_total", "Decisions and measurements that were read back from the log."),
 		lostMeasurements: counter("jaque_engine_lost_measurements_total", "Measurements beside a decision that could not be recorded; the decision is on the log."),
@@ -107,6 +110,15 @@ func (m *metrics) registerViews(reg prometheus.Registerer, e *Engine) {
 		func() float64 { return float64(e.proj.Newest()) / 1000 })
 }
 
+// refuse counts a refusal by its reason.
+func (m *metrics) refuse(err error) {
+	why := "other"
+	if r := (*fold.Refusal)(nil); errors.As(err, &r) {
+		why = string(r.Reason)
+	}
+	m.refused.WithLabelValues(why).Inc()
+}
+
 // operatorMetrics makes what tells about commands and about what they left behind.
 func (m *metrics) operatorMetrics() {
 	m.commands = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -114,6 +126,11 @@ func (m *metrics) operatorMetrics() {
 	}, []string{"outcome"})
 	for _, outcome := range []string{"done", "refused", "not_found", "busy", "failed"} {
 		m.commands.WithLabelValues(outcome)
+	}
+	for _, why := range []fold.Reason{
+		fold.BadState, fold.BadCommand, fold.PassiveOff, fold.Behind, fold.NoProblem, fold.TooMany, fold.Late, fold.Duplicate, "other",
+	} {
+		m.refused.WithLabelValues(string(why))
 	}
 	m.blocked = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jaque_engine_checks_not_run_total", Help: "Due checks that did not run, by what forbade them.",

@@ -43,7 +43,7 @@ func (e *Engine) nextProgram() {
 		d, err := program.Decide(e.programEnv(o.id), e.proj.Program(), o.program, object.At(time.Now()))
 		switch {
 		case err != nil:
-			e.metrics.refused.Inc()
+			e.metrics.refuse(err)
 			e.answer(o, fmt.Errorf("%w: %w", err, ErrRefused))
 		case !d.HasLog:
 			e.answer(o, nil)
