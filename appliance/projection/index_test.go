@@ -51,6 +51,10 @@ func TestObjectsAreFoundByWhatOperatorsReferTo(t *testing.T) {
 			t.Errorf("comment %d is of %q, %t", n, id, ok)
 		}
 	}
+	is := func(want object.ID) func(object.ID) bool { return func(id object.ID) bool { return id == want } }
+	if !p.AnyOfRule("r", is("h!s2")) || p.AnyOfRule("r", is("h!s1")) || p.AnyOfRule("q", is("h!s2")) {
+		t.Error("the rule's object is not found, or another one is")
+	}
 	if tr := p.Trigger("r@5"); !tr.Known || tr.Started != 5 {
 		t.Errorf("trigger r@5: %+v, want one that runs since 5", tr)
 	}
@@ -80,6 +84,25 @@ func TestOnlyOccurrencesThatWentBeforeTheirEndAreRemembered(t *testing.T) {
 	}
 	if p.Dropped("h!s1", "r@1", 5000) || p.Dropped("h!s2", "own", 5000) {
 		t.Error("an occurrence that ended, or a downtime without a rule, counts as dropped")
+	}
+}
+
+// What would be over anyway is forgotten, or a year of cancelled nights would fill
+// the memory.
+func TestDroppedOccurrencesAreForgottenWhenTheyAreOver(t *testing.T) {
+	p := projection.New(set(3))
+	at := func(n uint64) string { return fmt.Sprint("r@", n) }
+	for n := range uint64(2000) {
+		end := object.Time(1000*2*n + 60_000) // a minute behind the decision
+		p.Apply(with(p, "h!s0", 2*n+1, []event.Downtime{{ID: at(n), Rule: "r", Number: n + 1, End: end}}))
+		p.Apply(with(p, "h!s0", 2*n+2, nil))
+	}
+	old, young := uint64(1), uint64(1999)
+	if p.Dropped("h!s0", at(old), object.Time(1000*2*old+60_000)) || !p.Dropped("h!s0", at(young), object.Time(1000*2*young+60_000)) {
+		t.Error("want the first forgotten and the last known")
+	}
+	if _, data := p.Encode(); len(data) > 4096 {
+		t.Errorf("a snapshot takes %d bytes, want only what is not over", len(data))
 	}
 }
 

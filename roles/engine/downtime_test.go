@@ -135,6 +135,30 @@ func TestAChainOfTriggeredDowntimesStartsAndEndsTogether(t *testing.T) {
 	})
 }
 
+func TestOneDowntimeStartsHundredsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, fleet(300, 0), newJournal(), &runner{})
+		g.must("h0", plan(time.Minute))
+		var others []object.ID
+		for _, h := range g.p.Set().Hosts[1:] {
+			others = append(others, h.ID)
+		}
+		d := plan(0)
+		d.Downtime.ID, d.Downtime.Trigger, d.Downtime.End = "", "d", in(3*time.Hour)
+		g.bulk(others, d)
+		time.Sleep(time.Minute + time.Second)
+		if n := g.inDowntime(); n != 300 {
+			t.Errorf("%d in downtime behind the start of the first, want 300", n)
+		}
+		g.must("h0", fold.CancelDowntimes{All: true})
+		time.Sleep(time.Second)
+		if n := g.inDowntime(); n != 0 {
+			t.Errorf("%d in downtime when the first is cancelled", n)
+		}
+		g.end()
+	})
+}
+
 func TestAnAcknowledgementExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := start(t, site(1, 1), newJournal(), &runner{answer: critical})

@@ -12,6 +12,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/roles/engine"
 )
@@ -273,6 +274,31 @@ func TestAReloadIsOneEventThatAlsoSaysWhatCameAndWent(t *testing.T) {
 		all, _ := g.j.History(t.Context(), journal.Query{Kinds: []event.Kind{event.ConfigLoaded}})
 		if len(all) != 2 {
 			t.Errorf("%d generations on the log, want the start's and the reload's", len(all))
+		}
+		g.end()
+	})
+}
+
+// A decision about the program whose append fails is tried again, and what waits
+// behind it keeps its place.
+func TestADecisionAboutTheProgramIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		failed := 0
+		j.append = func(e *event.Event, _ uint64, done journal.Done) bool {
+			if e.Program == nil || failed >= 3 {
+				return false
+			}
+			failed++
+			go done(0, errors.New("no space left on device"))
+			return true
+		}
+		g := start(t, site(1, 1), j, &runner{})
+		g.must("", program.Switch{What: object.ProgramNotifications, On: false, Author: "maria"},
+			program.Switch{What: object.ProgramNotifications, On: true, Author: "otto"})
+		events, _ := g.j.History(t.Context(), kinds(event.SettingChanged))
+		if len(events) != 2 || events[0].Author != "otto" || events[1].Author != "maria" || failed != 3 {
+			t.Errorf("%d events with %d failures, want both switches once and in order", len(events), failed)
 		}
 		g.end()
 	})

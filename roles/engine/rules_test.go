@@ -221,11 +221,11 @@ func TestARecurringDowntimeFollowsTheClockOfItsZone(t *testing.T) {
 
 func TestManyObjectsAreReachedWithoutStoppingTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := start(t, fleet(500, 19), newJournal(), &runner{})
+		g := start(t, fleet(200, 19), newJournal(), &runner{})
 		g.must("", nightly(event.DowntimeRule{Filter: "*"}))
 		until(0, 2*time.Hour+time.Second)
-		if n := g.inDowntime(); n != 10_000 {
-			t.Errorf("%d in downtime, want 10000", n)
+		if n := g.inDowntime(); n != 4000 {
+			t.Errorf("%d in downtime, want 4000", n)
 		}
 		until(0, 4*time.Hour+time.Second)
 		if n := g.inDowntime(); n != 0 {
