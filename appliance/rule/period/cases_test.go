@@ -127,10 +127,11 @@ func differs(p object.Period, window [2]int64, want expected) string {
 		}
 	}
 	i := 0
-	in, until := p.Window(object.Time(window[0] * 1000))
+	_, until := p.Window(object.Time(window[0] * 1000))
 	for ; until != 0 && int64(until/1000) < window[1]; i++ {
 		at := int64(until / 1000)
-		in, until = p.Window(until)
+		in, next := p.Window(until)
+		until = next
 		if i >= len(want.Transitions) {
 			return said("transition", i, "at", at, "to", in, "is one too many")
 		}

@@ -43,7 +43,7 @@ func days(year, month, dayOfMonth int) int {
 func weekdayOf(number int) int { return number + 4 - 7*floor(number+4, 7) }
 
 // floor divides and rounds down, below 0 too.
-func floor(a, b int) int {
+func floor[T int | int64](a, b T) T {
 	q := a / b
 	if a%b < 0 {
 		q--

@@ -74,7 +74,7 @@ func (p *Period) Window(at object.Time) (inside bool, until object.Time) {
 }
 
 // seconds returns the second in which an instant lies.
-func seconds(at object.Time) int64 { return int64(floor(int(at), 1000)) }
+func seconds(at object.Time) int64 { return floor(int64(at), 1000) }
 
 // window is Window in seconds; 0 = never.
 func (p *Period) window(at int64) (bool, int64) {

@@ -66,7 +66,7 @@ func (p *Period) onClock(at int64) bool {
 
 // split returns the day and the second of the day that a clock shows.
 func split(shown int64) (number int, second int32) {
-	number = floor(int(shown), day)
+	number = int(floor(shown, day))
 	return number, int32(shown - int64(number)*day)
 }
 
