@@ -145,6 +145,8 @@ func (c *call) problem(a answer) error {
 		f.text = f.text[:at]
 	}
 	switch {
+	case a.status == http.StatusNotFound && (p.Field == "value" || p.Field == "trigger"):
+		f.status = Usage // the target is there, what the command names beside it is not
 	case a.status == http.StatusNotFound:
 		f.status = Nobody
 	case a.status == http.StatusBadRequest && p.Column > 0:
