@@ -103,7 +103,7 @@ func parameters(r *http.Request, known ...string) error {
 
 // unknown is the fault for an object that is not configured.
 func (s *site) unknown(id object.ID) *fault {
-	f := faultf(http.StatusNotFound, "no %s is called %q", id.Kind(), id)
+	f := faultf(http.StatusNotFound, "no %s is called %q", id.Kind(), short(string(id)))
 	if near, ok := query.Nearest(s.Projection.Set(), id); ok {
 		f.Near = string(near)
 		f.Detail += fmt.Sprintf("; did you mean %q?", near)

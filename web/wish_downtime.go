@@ -51,10 +51,21 @@ func (w *wisher) scheduleDowntime() (operate.Request, error) {
 	switch {
 	case recurring && !lasting:
 		return operate.Request{}, badField("scope", "a recurring downtime takes the scope services or with-services of named hosts; write one of them, or a filter")
+	case (recurring || d.Trigger == "" && !plain(&t)) && len(rule.Filter) > longestComment:
+		return operate.Request{}, badField(w.widest(), "the objects of a downtime for many make a filter of %d bytes, of at most %d; write a group or a shorter filter",
+			len(rule.Filter), longestComment)
 	case recurring || (lasting && d.Trigger == "" && !plain(&t)):
 		return operate.Request{Target: ruleTarget(&rule), Program: program.PutRule{Rule: rule}}, nil
 	}
 	return operate.Request{Target: t, Command: fold.ScheduleDowntime{Downtime: d}}, nil
+}
+
+// widest returns the field that names the objects.
+func (w *wisher) widest() string {
+	if len(w.q.Objects) > 0 {
+		return "objects"
+	}
+	return "filter"
 }
 
 // plain tells whether a target is nothing but named objects, or a scope that a

@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/filter"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
 
@@ -142,6 +146,8 @@ func TestDowntimesThatCannotBeMeantAreRefused(t *testing.T) {
 		{"recurring until the past", head + `"ranges":["sunday 02:00-04:00"],"end":"2026-02-01T00:00:00Z"}`, "end", "which has passed"},
 		{"recurring backwards", head + `"ranges":["sunday 02:00-04:00"],"start":"2026-06-01T00:00:00Z","end":"2026-05-01T00:00:00Z"}`, "end", "not after start"},
 		{"recurring for children", `{"command":"schedule-downtime","comment":"x","object":"sw1","scope":"children","ranges":["sunday 02:00-04:00"]}`, "scope", "takes the scope services or with-services"},
+		{"recurring for a filter without end", `{"command":"schedule-downtime","comment":"x","filter":"` + strings.Repeat("sw1 or ", 600) + `sw1","ranges":["sunday 02:00-04:00"]}`,
+			"filter", "a filter of 4203 bytes, of at most 4096; write a group or a shorter filter"},
 		{"recurring for too much", head + fmt.Sprintf(`"ranges":["monday 02:00-04:00"%s]}`, strings.Repeat(`,"sunday 02:00-04:00"`, mostRanges)), "ranges", "101 ranges; write at most 100"},
 	})
 }
@@ -171,6 +177,38 @@ func TestFaultsOfPlansKeepWhatTheyKnow(t *testing.T) {
 	if err := refused(http.ErrNoCookie); err != http.ErrNoCookie {
 		t.Errorf("an error of another kind became %v", err)
 	}
+}
+
+// The filter of a rule for named objects matches these and no others, whatever
+// they are called.
+func TestARuleForNamedObjectsIsForThemAlone(t *testing.T) {
+	rule := &object.Rule{Attempts: 1}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[ -~äß\\"'()=~!]{1,6}`).Filter(func(s string) bool { return !strings.Contains(s, "!") })
+		var all []*object.Object
+		for _, n := range rapid.SliceOfNDistinct(name, 2, 8, rapid.ID).Draw(t, "names") {
+			h := &object.Object{ID: object.HostID(n), Name: n, Rule: rule}
+			all = append(all, h, &object.Object{ID: object.ServiceID(n, "s"), Name: "s", Host: h, Rule: rule})
+		}
+		var meant []object.ID
+		for _, o := range all {
+			if rapid.Bool().Draw(t, "meant") {
+				meant = append(meant, o.ID)
+			}
+		}
+		if len(meant) == 0 {
+			return
+		}
+		f, err := filter.Parse(named(meant, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range all {
+			if got := f.Match(o, &fold.State{}); got != slices.Contains(meant, o.ID) {
+				t.Fatalf("%s matches %q: %v", f, o.ID, got)
+			}
+		}
+	})
 }
 
 func TestFormsAreReadLikeBodies(t *testing.T) {

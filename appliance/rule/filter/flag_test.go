@@ -84,6 +84,8 @@ func TestFieldsOfHostsAndServices(t *testing.T) {
 		{"state~un", false, true},
 		{"id=web01!http", true, false},
 		{`id="web01"`, false, true},
+		{"id=WEB01", false, false},
+		{"id~WEB01", true, true},
 		{"kind=host", false, true},
 		{"kind!=HOST", true, false},
 		{"*", true, true},

@@ -72,6 +72,7 @@ type (
 		get      getter
 		value    string
 		contains bool
+		exact    bool // capitals count
 	}
 	text struct{ lower string }
 )
@@ -108,8 +109,11 @@ func (n flag) match(o *object.Object, s *fold.State, look Look) bool { return n.
 
 func (n compare) match(o *object.Object, s *fold.State, _ Look) bool {
 	return n.get(o, s, func(v string) bool {
-		if n.contains {
+		switch {
+		case n.contains:
 			return containsFold(v, n.value)
+		case n.exact:
+			return v == n.value
 		}
 		return strings.EqualFold(v, n.value)
 	})

@@ -194,7 +194,8 @@ func (p *parser) comparison(field token) (node, error) {
 		return nil, fail(value.col, `%s%s needs a value; write "" for the empty one`, field.text, op.text)
 	}
 	name := strings.ToLower(field.text)
-	n := compare{value: value.text, contains: strings.HasSuffix(op.text, "~")}
+	// Two objects may differ in capitals alone, and an id means one.
+	n := compare{value: value.text, contains: strings.HasSuffix(op.text, "~"), exact: name == "id"}
 	// Field names are the same in any case, the names of labels are not.
 	if label, ok := strings.CutPrefix(name, "label."); ok && label != "" {
 		n.get = labelOf(field.text[len("label."):])
