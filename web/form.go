@@ -255,6 +255,9 @@ func (d *draft) hidden(known map[string]bool) []view.Pair {
 			}
 		}
 	}
+	if !known["timezone"] { // the times mean what they meant when they were filled in
+		out = append(out, view.Pair{Name: "timezone", Value: d.zone.String()})
+	}
 	return out
 }
 

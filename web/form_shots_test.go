@@ -112,6 +112,9 @@ func lookAt(t *testing.T, ctx context.Context, name string) {
 	shots := os.Getenv("JAQUE_SHOTS") // a folder to keep pictures in
 	for _, width := range []int64{1280, 360} {
 		for _, theme := range []string{"light", "dark"} {
+			if shots == "" && (width == 360) != (theme == "dark") {
+				continue // half of them find what is too wide or too faint
+			}
 			where := fmt.Sprintf("%s-%d-%s", name, width, theme)
 			if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 900), media(theme)); err != nil {
 				t.Fatalf("%s: %v", where, err)

@@ -71,7 +71,7 @@ func (d *draft) carryOut(w http.ResponseWriter, p *plan) error {
 	if name := d.values.Get("author"); name != "" {
 		keep(w, nameCookie, name)
 	}
-	if d.values.Get("timezone") != "" {
+	if d.command() == "schedule-downtime" && d.values.Get("timezone") != "" {
 		keep(w, zoneCookie, d.zone.String())
 	}
 	to := d.back()

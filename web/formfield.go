@@ -102,13 +102,19 @@ func (d *draft) scopeField() (view.Field, bool) {
 		return view.Field{}, false
 	}
 	words := [][2]string{
-		{"", "the host alone"}, {"with-services", "the host and its services"}, {"services", "its services, not the host"},
-		{"with-children", "the host and every host behind it"}, {"beyond", "every host behind it, with services"},
+		{"", "the host alone"},
+		{"with-services", "the host and its services"},
+		{"services", "its services, not the host"},
+		{"with-children", "the host and every host behind it"},
+		{"beyond", "every host behind it, with services"},
 	}
 	if !named || len(ids) > 1 {
 		words = [][2]string{
-			{"", "the hosts alone"}, {"with-services", "the hosts and their services"}, {"services", "their services, not the hosts"},
-			{"with-children", "the hosts and every host behind them"}, {"beyond", "every host behind them, with services"},
+			{"", "the hosts alone"},
+			{"with-services", "the hosts and their services"},
+			{"services", "their services, not the hosts"},
+			{"with-children", "the hosts and every host behind them"},
+			{"beyond", "every host behind them, with services"},
 		}
 	}
 	fallback := ""

@@ -31,7 +31,7 @@ type Rule struct {
 	Author string
 	When   string
 	How    []string
-	Begun  string // objects that are in it now, "" = none
+	Begun  Link // to the objects that are in it now, "" = none are
 	Next   []Occurrence
 	Zone   string
 	Cancel string
@@ -66,9 +66,22 @@ func NewRule(r *event.DowntimeRule, running int, next []Occurrence, now time.Tim
 		v.How = append(v.How, "flexible: "+Span(time.Duration(r.Duration)*time.Millisecond)+" from the first problem")
 	}
 	if running > 0 {
-		v.Begun = Count(running, "object is", "objects are") + " in it now"
+		v.Begun = Link{Label: Count(running, "object is", "objects are") + " in it now", URL: "/downtimes?filter=" + escape(within(r))}
 	}
 	return v
+}
+
+// within is the filter of what a downtime for many is for.
+func within(r *event.DowntimeRule) string {
+	switch {
+	case r.Object != "":
+		return "host=" + quote(r.Object.Host())
+	case r.Group != "":
+		return "group=" + quote(r.Group)
+	case r.Filter == "*":
+		return "downtime"
+	}
+	return r.Filter
 }
 
 // RuleTarget says what a downtime for many is for.

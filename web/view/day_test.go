@@ -27,14 +27,14 @@ func TestRulesSayWhatTheyAreFor(t *testing.T) {
 func TestRulesSayWhen(t *testing.T) {
 	at := func(d time.Duration) object.Time { return object.At(sample.Now.Add(d)) }
 	once := NewRule(&event.DowntimeRule{ID: "r 1", Group: "web", Start: at(0), End: at(26 * time.Hour)}, 2, nil, sample.Now)
-	if once.When != "Sun 2026-03-01 12:00 to Mon 2026-03-02 14:00 UTC" || once.Begun != "2 objects are in it now" || once.Cancel != "/do?command=cancel-downtime&id=r+1&back=/downtimes" {
+	if once.When != "Sun 2026-03-01 12:00 to Mon 2026-03-02 14:00 UTC" || once.Begun.Label != "2 objects are in it now" || once.Begun.URL != "/downtimes?filter=group%3Dweb" || once.Cancel != "/do?command=cancel-downtime&id=r+1&back=/downtimes" {
 		t.Errorf("%+v", once)
 	}
 	weekly := NewRule(&event.DowntimeRule{
 		ID: "r2", Filter: "*", Ranges: []string{"sunday 02:00-04:00", "day 1 00:00-01:00"}, Zone: "UTC",
 		Start: at(time.Hour), End: at(48 * time.Hour), Duration: 60_000,
 	}, 0, []Occurrence{{Local: "x"}}, sample.Now)
-	if weekly.When != "sunday 02:00-04:00, day 1 00:00-01:00" || len(weekly.How) != 3 || weekly.Begun != "" || weekly.Zone != "UTC" {
+	if weekly.When != "sunday 02:00-04:00, day 1 00:00-01:00" || len(weekly.How) != 3 || weekly.Begun.Label != "" || weekly.Zone != "UTC" {
 		t.Errorf("%+v", weekly)
 	}
 }

@@ -23,6 +23,11 @@ type Gallery struct {
 	Lines     []Line
 	Facts     []Fact
 	Forms     []Form
+	Handling  Handling
+	Notices   []Notice
+	Sheet     Sheet
+	Preview   Preview
+	Bulk      Bulk
 }
 
 // NewGallery fills the gallery with invented objects.
@@ -79,10 +84,58 @@ func NewGallery(c Chrome) Gallery {
 		g.Lists = append(g.Lists, NewList(c, q, nil, 0, now))
 	}
 	g.Lists[0].Rows, g.Lists[0].Empty = rows, ""
+	g.people(ago)
 	day := now.Add(-Window)
 	g.Timelines = [][]Stretch{
 		{stretch(g.Badges[0], day, now, day, now)},
 		{stretch(g.Badges[0], day, now.Add(-6*time.Hour), day, now), stretch(g.Badges[2], now.Add(-6*time.Hour), now.Add(-5*time.Hour), day, now), stretch(g.Badges[1], now.Add(-5*time.Hour), now, day, now)},
 	}
 	return g
+}
+
+// people fills what is about people: what they did, and the forms to do it with.
+func (g *Gallery) people(ago func(time.Duration) When) {
+	soon := ago(-2 * time.Hour)
+	g.Handling = Handling{
+		Ack: &Ack{Author: "maria", Text: "restored, watching it", When: ago(time.Hour), Until: "until it has recovered", Remove: "#"},
+		Downtimes: []Downtime{
+			{Badge: Badge{Name: "RUNNING", Tone: "ok"}, Text: "new disk", Author: "ops", Start: ago(time.Hour), End: soon, ID: "d1", Cancel: "#"},
+			{Badge: Badge{Name: "WAITING", Tone: "pending"}, Text: strings.Repeat("a reason without an end ", 12), Author: "jo", Start: ago(time.Hour), End: soon, How: []string{"flexible: 1 h from the first problem"}, Rule: Link{Label: "made by r-1", URL: "#"}, Cancel: "#"},
+		},
+		Comments: []Comment{{Text: "<b>no markup</b>\nsecond line", Author: "jo", When: ago(time.Minute), Until: "goes in 1 h", Delete: "#"}},
+		Settings: []Setting{{Label: "Check interval", Value: "10m0s", Author: "maria", When: ago(3 * time.Hour), Back: []Pair{{"command", "set"}}}},
+		Switches: []Switch{
+			{Label: "Active checks", On: true, URL: "#", Verb: "Turn off"},
+			{Label: "Notifications", Changed: true, Author: "jo", When: ago(time.Hour), Back: []Pair{{"command", "enable"}}},
+			{Label: "Flap detection", Changed: true, URL: "#", Verb: "Turn on"},
+		},
+	}
+	for _, n := range [][2]string{{"ok", "Done: web01 has a downtime."}, {"warn", "Acknowledge: refused. web01 is UP."}, {"crit", "Comment: failed."}, {"pending", "The check was asked for."}} {
+		g.Notices = append(g.Notices, Notice{Tone: n[0], Text: n[1]})
+	}
+	g.Bulk = NewBulk("service", "state=CRITICAL", 1200, "#")
+	options := []Option{{Value: "one", Label: "one", On: true}, {Value: "two", Label: "the other"}}
+	g.Sheet = Sheet{
+		Heading: "A form", Command: "add-comment", Submit: "Do it", Back: "#", Review: true, Target: Target{Text: "web01!http", URL: "#"}, Error: "Something is wrong with the whole.",
+		Fields: []Field{
+			{Name: "text", Label: "Text", Hint: "with a hint", Required: true},
+			{Kind: FieldArea, Name: "area", Label: "Area", Value: "typed", Error: "This is wrong.", Required: true},
+			{Kind: FieldSelect, Name: "select", Label: "Select", Options: options},
+			{Kind: FieldCheck, Name: "check", Label: "Check", On: true},
+			{Kind: FieldChoice, Name: "choice", Label: "Choice", Options: options, Group: "A group"},
+			{Kind: FieldMany, Name: "many", Label: "Many", Options: options, Error: "Choose another one.", Group: "A group"},
+			{Kind: FieldMoment, Name: "moment", Label: "Moment", Group: "A group"},
+			{Kind: FieldDay, Name: "day", Label: "Day", Group: "A group"},
+			{Kind: FieldClock, Name: "clock", Label: "Clock", Group: "A group"},
+			{Name: "zone", Label: "Zone", List: []string{"UTC"}, Error: "No such zone.", Group: "A group"},
+		},
+	}
+	g.Preview = Preview{
+		Text: "It touches 73 objects.", Error: "There is no such time any more.", Names: []Link{{Label: "web01!http", URL: "#"}, {Label: strings.Repeat("long-name-", 12), URL: "#"}}, Rest: "and 71 more",
+		Zone: "Europe/Madrid",
+		Occurrences: []Occurrence{
+			{Local: "Sun 2026-03-22 01:00 to 04:00", UTC: "Sun 2026-03-22 00:00 to 03:00", Length: "3 h"},
+			{Local: "Sun 2026-03-29 01:00 to 04:00", UTC: "Sun 2026-03-29 00:00 to 02:00", Length: "2 h", DST: "This night is one hour shorter."},
+		},
+	}
 }
