@@ -277,14 +277,15 @@ func (p *Projection) Triggered() []object.ID {
 	})
 }
 
-// Trigger tells about the downtime with an id, for those that it starts. An
+// Trigger tells about the downtime with an id, for those that it starts. One of an
+// object that left the config is not known: nobody starts or ends it any more. An
 // occurrence of a rule starts at all its objects at once, so a few tell.
 func (p *Projection) Trigger(id string) fold.Trigger {
 	p.index.mu.RLock()
 	defer p.index.mu.RUnlock()
 	t, looks := fold.Trigger{}, 0
 	for o := range p.index.downtimes[id].each {
-		if d := find(p.State(o).Status.Extra, id); d != nil {
+		if d := find(p.State(o).Status.Extra, id); d != nil && p.Set().Get(o) != nil {
 			t.Known = true
 			if t.Started = max(t.Started, d.Started); t.Started != 0 {
 				break

@@ -120,6 +120,23 @@ func TestAChainOfTriggeredDowntimesStartsAndEndsTogether(t *testing.T) {
 			g.end()
 		})
 	})
+	t.Run("the first leaving the config ends all", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, site(4, 0), newJournal(), &runner{})
+			d := plan(time.Minute)
+			g.must("h3", d)
+			d.Downtime.ID, d.Downtime.Trigger = "e", "d"
+			g.must("h0", d)
+			time.Sleep(2 * time.Minute)
+			g.wantDepth("while the first runs", "h0", 1)
+			if err := g.e.Reload(t.Context(), site(3, 0), engine.Change{Removed: []object.ID{"h3"}}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			g.wantDepth("without the first", "h0", 0)
+			g.end()
+		})
+	})
 	t.Run("a restart in between changes nothing", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			j := newJournal()

@@ -29,21 +29,41 @@ func occurrence(r *event.DowntimeRule, now object.Time) (start, end object.Time,
 	if err != nil {
 		return 0, 0, err
 	}
-	// A window that was open before the rule may begin is not one of its times.
+	// A window that was open before the rule may begin is not one of its times,
+	// unless it is open all the time.
 	for from := max(now, r.Start); ; {
 		windows := period.Windows(p, from, 1)
-		if len(windows) == 0 || windows[0].End == 0 {
+		if len(windows) == 0 {
 			return 0, 0, nil
 		}
 		w := windows[0]
+		if w.Start == 0 || w.End == 0 {
+			return endless(r, w, now)
+		}
 		switch {
 		case r.End != 0 && w.Start >= r.End:
 			return 0, 0, nil
-		case w.Start >= r.Start && w.Start != 0:
+		case w.Start >= r.Start:
 			return w.Start, w.End, nil
 		}
 		from = w.End
 	}
+}
+
+// endless returns the one time of a rule whose ranges leave no gap, for a year or
+// for ever: it lasts as long as the rule does.
+func endless(r *event.DowntimeRule, w period.Window, now object.Time) (start, end object.Time, err error) {
+	end = w.End
+	if end == 0 || r.End != 0 && r.End < end {
+		end = r.End
+	}
+	switch {
+	case end == 0:
+		return 0, 0, fmt.Errorf("its ranges %q leave no gap and it has no end", r.Ranges)
+	case end <= now:
+		return 0, 0, nil
+	}
+	return max(w.Start, r.Start, min(r.Entry, end-1)), end, nil
 }
 
 // over tells whether a rule makes no more downtimes for good, and so can go. One

@@ -98,6 +98,9 @@ func (e *Engine) onReload(r *reload) {
 		e.planSpread(e.state.keys[id], object.At(began))
 	}
 	e.reconcileAll()
+	if len(r.change.Removed) > 0 {
+		e.addChore(&replan{e.proj.Triggered()}) // what started them may be gone
+	}
 	took := time.Since(began)
 	e.metrics.reloadPause.Set(took.Seconds())
 	e.announce(event.ConfigLoaded, "config", changeFacts(r), changeKinds(r.change)...)
