@@ -29,7 +29,8 @@ func (d *decoder) period(at *path, f field) *calendar {
 		// The name is looked up now: a zone that is missing on this machine must not
 		// surface at the first notification.
 		zone, err := time.LoadLocation(c.Timezone)
-		if err != nil {
+		// Local would be whatever machine reads this.
+		if err != nil || c.Timezone == "Local" {
 			d.bad(at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(c.Timezone))
 		}
 		c.zone = zone

@@ -57,8 +57,9 @@ func start(p object.Period, at object.Time) object.Time {
 }
 
 // Odd says in words what a change of the clocks does to a window: that it is
-// shorter or longer than its spans say, or that it opens a second time. It is ""
-// on an ordinary day, and for a period with exclusions.
+// shorter or longer than its spans say, that it opens a second time, or that the
+// one before it does not take place. It is "" on an ordinary day, and for a period
+// with exclusions.
 func (p *Period) Odd(w Window) string {
 	if w.Start == 0 || w.End == 0 || len(p.exclude) > 0 {
 		return ""
@@ -77,11 +78,40 @@ func (p *Period) Odd(w Window) string {
 	said := time.Duration(last-first) * time.Second
 	switch {
 	case moved == 0 || said == length:
-		return ""
+		return p.lost(from)
 	case moved > 0:
 		return fmt.Sprintf("this %s is %s shorter: the window lasts %s instead of %s", night, hours(moved), brief(length), brief(said))
 	}
 	return fmt.Sprintf("this %s is %s longer: the window lasts %s instead of %s", night, hours(-moved), brief(length), brief(said))
+}
+
+// lost says that a span lies wholly in an hour that the clocks skip, if that
+// would have been the window before the one that starts at an instant.
+func (p *Period) lost(start int64) string {
+	change, _ := time.Unix(start, 0).In(p.zone).ZoneBounds()
+	if change.IsZero() || change.Unix() == start {
+		return ""
+	}
+	at := change.Unix()
+	// Another window between the change and this one has said it.
+	if inside, until := p.clockWindow(at); inside || until != start {
+		return ""
+	}
+	number, first := split(at + p.offset(at-1))
+	_, last := split(at + p.offset(at))
+	for _, s := range p.spansOf(number) {
+		if first <= s.from && s.to <= last {
+			d := civil(number)
+			return fmt.Sprintf("the window before, on %04d-%02d-%02d, does not take place: the clocks skip %s to %s",
+				d.year, d.month, d.day, clockTime(first), clockTime(last))
+		}
+	}
+	return ""
+}
+
+// clockTime writes a second of the day as hours and minutes.
+func clockTime(second int32) string {
+	return fmt.Sprintf("%02d:%02d", second/3600, second/60%60)
 }
 
 // offset returns the offset of the zone in seconds.

@@ -34,7 +34,9 @@ func TestWindowsOverChangesOfClocks(t *testing.T) {
 		{"a span that ends in it", "Europe/Berlin", "sunday 01:30-02:20", "2027-03-27",
 			`2027-03-28 01:30 +01 30m0s: this night is one hour shorter: the window lasts 30m instead of 50m
 2027-04-04 01:30 +02 50m0s`},
-		{"a span within it does not take place", "Europe/Berlin", "sunday 02:15-02:45", "2027-03-27", "2027-04-04 02:15 +02 30m0s\n2027-04-11 02:15 +02 30m0s"},
+		{"a span within it does not take place", "Europe/Berlin", "sunday 02:15-02:45", "2027-03-27", "2027-04-04 02:15 +02 30m0s: the window before, on 2027-03-28, does not take place: the clocks skip 02:00 to 03:00\n2027-04-11 02:15 +02 30m0s"},
+		{"another on the same day says so itself", "Europe/Berlin", "sunday 02:15-02:45|sunday 04:00-05:00", "2027-03-27",
+			"2027-03-28 04:00 +02 1h0m0s: the window before, on 2027-03-28, does not take place: the clocks skip 02:00 to 03:00\n2027-04-04 02:15 +02 30m0s"},
 		{"a span over the hour that comes twice", "Europe/Berlin", "sunday 02:00-04:00", "2027-10-30",
 			`2027-10-31 02:00 +02 3h0m0s: this night is one hour longer: the window lasts 3h instead of 2h
 2027-11-07 02:00 +01 2h0m0s`},
