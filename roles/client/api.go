@@ -139,7 +139,7 @@ func (c *call) problem(a answer) error {
 	if json.Unmarshal(a.body, &p) != nil || p.Detail == "" {
 		return fmt.Errorf("%s answered with status %d and nothing that jaque says; is it jaque that answers there?", c.api.base, a.status)
 	}
-	f := &fault{Failed, p.Detail}
+	f := &fault{Failed, printable(p.Detail)}
 	// The place is one in the body, which nobody wrote here.
 	if at := strings.LastIndex(f.text, " (at line "); at > 0 && p.Field != "" && strings.HasSuffix(f.text, ")") {
 		f.text = f.text[:at]

@@ -281,6 +281,20 @@ func TestAListKeepsTheOrderOfEachObject(t *testing.T) {
 	}
 }
 
+func TestALineThatIsTooLongEndsAList(t *testing.T) {
+	s := server(t, []exchange{{
+		method: http.MethodPost, path: "/api/v1/commands", status: http.StatusAccepted,
+		body:   `{"command":"submit-result","object":"web01","author":"ada","state":"UP","output":"x"}`,
+		answer: `{"total":1,"results":[{"object":"web01","outcome":"done"}]}`,
+	}})
+	p, out, errs := process(t, s.URL, nil)
+	p.Stdin = strings.NewReader("web01\tUP\tx\n\nweb01\tUP\t" + strings.Repeat("y", longest) + "\nweb01\tUP\tz\n")
+	code := Run(t.Context(), []string{"submit", "-"}, p)
+	if code != Failed || !strings.Contains(errs.String(), "line 3 is longer") || !strings.HasPrefix(out.String(), "1 result handed in") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
 func TestHelpNamesEveryOptionAndFitsATerminal(t *testing.T) {
 	for _, c := range commands() {
 		p, out, errs := process(t, "http://127.0.0.1:1", nil)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -151,7 +152,7 @@ func (c *call) list(ctx context.Context) error {
 		return shown
 	}
 	if err != nil {
-		return fmt.Errorf("read standard input after line %d: %w", len(read), err)
+		return err
 	}
 	if len(read) == 0 {
 		return &fault{Nobody, "standard input held no result"}
@@ -184,7 +185,8 @@ func worst(all []*submission) error {
 func (c *call) readList(send func(*submission)) (all []*submission, err error) {
 	lines := bufio.NewScanner(c.Stdin)
 	lines.Buffer(nil, longest)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSuffix(lines.Text(), "\r")
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -200,7 +202,13 @@ func (c *call) readList(send func(*submission)) (all []*submission, err error) {
 		s.object, s.state, s.text = parts[0], strings.TrimSpace(parts[1]), output.Unescape(parts[2])
 		send(s)
 	}
-	return all, lines.Err()
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return all, fmt.Errorf("line %d is longer than %d bytes, it and those behind it were not sent; send less output", n, longest)
+	case err != nil:
+		return all, fmt.Errorf("read standard input at line %d: %w", n, err)
+	}
+	return all, nil
 }
 
 // submit sends one result of a list. While jaque has too much to do it waits.

@@ -14,18 +14,22 @@ type table struct {
 	rows [][]string
 }
 
-// add adds a row. Control characters become blanks, so that what somebody wrote
-// somewhere cannot steer the terminal.
 func (t *table) add(cells ...string) {
 	for i, c := range cells {
-		cells[i] = strings.TrimSpace(strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) {
-				return ' '
-			}
-			return r
-		}, c))
+		cells[i] = strings.TrimSpace(printable(c))
 	}
 	t.rows = append(t.rows, cells)
+}
+
+// printable puts blanks in the place of control characters, so that what somebody
+// wrote somewhere cannot steer the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 func (t *table) write(w io.Writer) error {
