@@ -122,6 +122,7 @@ type call struct {
 	cmd  *command
 	api  *api
 	body map[string]any // of the request
+	note string         // what else is told with the answer; "" = nothing
 }
 
 // meant returns "; did you mean X?" for the nearest candidate, "" if none is near.

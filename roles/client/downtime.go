@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -131,7 +132,9 @@ func (c *call) once(now time.Time) error {
 		return usagef("it would end at %s, before it starts at %s; write a later -end", show(end), show(start))
 	case !end.After(now):
 		return usagef("it would end at %s, which is over; write a later -end", show(end))
-	case !c.has("flexible"):
+	}
+	c.note = fmt.Sprintf("from %s until %s", show(start), show(end))
+	if !c.has("flexible") {
 		return nil
 	}
 	length, err := readDuration(c.text("flexible"))

@@ -132,6 +132,9 @@ func (c *call) look(ctx context.Context, write func([]byte) (int, error)) (previ
 			}
 			fmt.Fprintln(&b, first(o.Object, "the whole program"))
 		}
+		if c.note != "" {
+			fmt.Fprintln(&b, c.note)
+		}
 		fmt.Fprintf(&b, "%s would be touched, nothing was done.\n", plural(p.Total, "object"))
 		_, err = write([]byte(b.String()))
 	}
@@ -196,10 +199,15 @@ func (c *call) results(r *accepted) error {
 		return err
 	}
 	if r.Total > len(r.Results) {
-		_, err := fmt.Fprintf(c.Stdout, "… of %d, %d of them failed\n", r.Total, r.Failed)
-		return err
+		if _, err := fmt.Fprintf(c.Stdout, "… of %d, %d of them failed\n", r.Total, r.Failed); err != nil {
+			return err
+		}
 	}
-	return nil
+	if c.note == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.Stdout, c.note)
+	return err
 }
 
 func plural(n int, thing string) string {
