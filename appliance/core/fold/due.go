@@ -22,10 +22,6 @@ func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
 	plan[0] = moment{PassTime, nextTick(env, s)}
 	plan[1] = wish(env, &s.Status, s.Measure.LastCheck)
 	plan[2] = moment{RunCheck, regular(env, s, now)}
-	if plan[1].work == ForceCheck && plan[1].at > now {
-		// As in Nagios, it takes the place of what was planned.
-		plan[2].at = 0
-	}
 	plan[3] = moment{staleWork(env), stale(env, s, now)}
 	next := object.Time(0)
 	for _, m := range plan {
@@ -89,11 +85,13 @@ func active(env *Env, st *event.Status) bool {
 }
 
 // nextActive returns when the next check follows a state and the start of the
-// newest check, 0 for never: the regular one, or one that somebody asked for.
+// newest check, 0 for never: the regular one, or one that somebody asked for. In
+// Nagios a forced one that is far ahead takes the place of all regular ones until
+// then, so that the object goes unwatched; here they go on.
 func nextActive(env *Env, st *event.Status, last object.Time) object.Time {
 	at := place(env, st, unplaced(env, st, last, env.Skipped))
 	w := wish(env, st, last)
-	if w.at != 0 && (at == 0 || w.at < at || w.work == ForceCheck) {
+	if w.at != 0 && (at == 0 || w.at < at) {
 		return w.at
 	}
 	return at

@@ -178,7 +178,7 @@ func TestWishes(t *testing.T) {
 	}{
 		{"a check that was asked for runs when it was asked for", slot - 500, false, nil, slot - 400, "run -500"},
 		{"a later one leaves the schedule as it is", slot + 500, false, nil, slot - 400, "nothing 0"},
-		{"a forced one takes the place of the schedule", slot.Add(time.Hour), true, nil, slot + 5, "nothing 3600000"},
+		{"a forced one far ahead leaves the schedule as it is too", slot.Add(time.Hour), true, nil, slot + 5, "run 0"},
 		{"and runs whatever the switches say", slot, true, func(e *fold.Env, s *fold.State) {
 			s.Status.Off, e.Settings.On = object.SwitchActive, 0
 		}, slot + 5, "force 0"},
