@@ -19,11 +19,9 @@ func occurrence(r *event.DowntimeRule, now object.Time) (start, end object.Time,
 		}
 		return r.Start, r.End, nil
 	}
-	zone := time.Local
-	if r.Zone != "" {
-		if zone, err = time.LoadLocation(r.Zone); err != nil {
-			return 0, 0, fmt.Errorf("time zone %q: %w", r.Zone, err)
-		}
+	zone, err := time.LoadLocation(r.Zone) // without a name it is UTC
+	if err != nil {
+		return 0, 0, fmt.Errorf("time zone %q: %w", r.Zone, err)
 	}
 	p, err := period.Recurring(r.Ranges, zone)
 	if err != nil {
