@@ -164,7 +164,7 @@ func (c *commands) carryOut(ctx context.Context, all []wanted) {
 	done := 0
 	for i := range all {
 		n := len(all[i].actions)
-		if err, words := refusedOf(errs[:n]); err != nil {
+		if words, err := refusedOf(errs[:n]); err != nil {
 			c.tally.Refuse(reasonOf(err), all[i].line, fmt.Errorf("%s: %s", all[i].name, words))
 		} else {
 			done++
@@ -210,9 +210,9 @@ func (c *commands) insist(ctx context.Context, actions []operate.Action) []error
 	return errs
 }
 
-// refusedOf returns the first error among those of one command and how it is
+// refusedOf returns the first error among those of one command, and how it is
 // told: with how many of its objects have one.
-func refusedOf(errs []error) (first error, words string) {
+func refusedOf(errs []error) (words string, first error) {
 	failed := 0
 	for _, err := range errs {
 		if err != nil {
@@ -223,7 +223,7 @@ func refusedOf(errs []error) (first error, words string) {
 		}
 	}
 	if first == nil {
-		return nil, ""
+		return "", nil
 	}
 	words = first.Error()
 	if judged := (*fold.Refusal)(nil); errors.As(first, &judged) {
@@ -232,7 +232,7 @@ func refusedOf(errs []error) (first error, words string) {
 	if len(errs) > 1 {
 		words = fmt.Sprintf("%d of %d objects: %s", failed, len(errs), words)
 	}
-	return first, words
+	return words, first
 }
 
 // special does what a command asks of the program itself.
