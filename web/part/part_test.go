@@ -66,8 +66,8 @@ func TestPartsHaveTheirStructure(t *testing.T) {
 		svg     = `<svg class="glyph"> </svg>`
 		badge   = `<span class="badge crit"> ` + svg + ` CRITICAL </span>`
 		since   = `<time datetime="2026-03-01T11:58:30Z" title="2026-03-01 11:58:30 UTC"> 1 min </time>`
-		problem = `<li> <span class="sign"> ` + badge + ` </span> <span class="name"> %s<a href="/services/a/x"> x </a> </span> <span class="output"> refused ` +
-			`<a class="help" href="https://wiki.example/x"> What to do </a> <span class="chip"> flapping </span> </span> ` +
+		problem = `<li> <span class="sign"> ` + badge + ` </span> <span class="name"> %s<a href="/services/a/x"> x </a> </span> <span class="tell"> <span class="output"> refused ` +
+			`<a class="help" href="https://wiki.example/x"> What to do </a> </span> <span class="chip"> flapping </span> </span> ` +
 			`<span class="since"> <span class="hide"> since </span> ` + since +
 			` <span class="dim attempt" title="attempt"> <span class="hide"> attempt </span> 2/3 </span> </span> </li>`
 	)

@@ -95,11 +95,11 @@ func NewHandling(i projection.Item, lookup func(object.ID) projection.Item, now 
 	}
 	if s.Root != "" && s.Root != i.Object.ID {
 		root := lookup(s.Root)
-		h.Links = append(h.Links, Link{Label: string(s.Root), URL: URL(s.Root), Key: "Behind", Count: "which is " + NewBadge(root).Name})
+		h.Links = append(h.Links, Link{Label: string(s.Root), URL: URL(s.Root), Key: "Behind", Count: ", which is " + NewBadge(root).Name})
 	}
 	if o := i.Object; o.Kind() == object.Service {
 		if host := lookup(o.Host.ID); host.State.Status.DowntimeDepth > 0 {
-			h.Links = append(h.Links, Link{Label: o.Host.Name, URL: URL(o.Host.ID), Key: "Its host", Count: "is in downtime" + untilText(host.State, now)})
+			h.Links = append(h.Links, Link{Label: o.Host.Name, URL: URL(o.Host.ID), Key: "Its host", Count: " is in downtime" + untilText(host.State, now)})
 		}
 	}
 	if x := s.Extra; x != nil {

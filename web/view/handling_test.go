@@ -67,10 +67,10 @@ func TestDowntimesSayHowTheyStand(t *testing.T) {
 }
 
 func TestAnObjectSaysWhyItIsQuiet(t *testing.T) {
-	if h := shift(t, "web03!http"); len(h.Links) != 1 || h.Links[0].URL != "/hosts/web03" || h.Links[0].Count != "is in downtime until 2026-03-01 12:40:00 UTC (in 40 min)" {
+	if h := shift(t, "web03!http"); len(h.Links) != 1 || h.Links[0].URL != "/hosts/web03" || h.Links[0].Count != " is in downtime until 2026-03-01 12:40:00 UTC (in 40 min)" {
 		t.Errorf("a service of a host in downtime: %+v", h.Links)
 	}
-	if h := shift(t, "mail01!imap"); len(h.Links) != 1 || h.Links[0].Key != "Behind" || h.Links[0].Label != "mail01" || h.Links[0].Count != "which is DOWN" {
+	if h := shift(t, "mail01!imap"); len(h.Links) != 1 || h.Links[0].Key != "Behind" || h.Links[0].Label != "mail01" || h.Links[0].Count != ", which is DOWN" {
 		t.Errorf("a service behind a host that is down: %+v", h.Links)
 	}
 	if h := shift(t, "mail01!queue"); len(h.Sentences) != 1 || !strings.HasPrefix(h.Sentences[0], "Flapping") {
