@@ -29,7 +29,10 @@ type csvColumn struct {
 var (
 	csvLists   = map[string]bool{"groups": true, "parents": true, "flap_ignore": true}
 	csvNumbers = map[string]bool{"attempts": true, "flap_low": true, "flap_high": true}
-	csvFlags   = map[string]bool{"volatile": true, "active": true, "passive": true, "flap_detection": true}
+	csvFlags   = map[string]bool{
+		"volatile": true, "active": true, "passive": true, "flap_detection": true, "check_freshness": true,
+		"notifications": true, "event_handlers": true, "perfdata": true, "obsess": true,
+	}
 	// csvNotHere are fields of a host that do not fit a table.
 	csvNotHere = map[string]bool{"labels": true, "vars": true, "check": true, "services": true}
 )

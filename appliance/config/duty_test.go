@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -187,5 +189,105 @@ dependencies: d: {of: services: ["x"], on: services: ["y"], when: execution: ["C
 `)
 	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0].Text, "makes nothing depend on anything") {
 		t.Errorf("got %v", c.Warnings)
+	}
+}
+
+func TestHandlersAsTheyAreWritten(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       object.Handler
+	}{
+		{"a list of words", `["restart", "$HOSTNAME$"]`, object.Handler{Plugin: []string{"restart", "$HOSTNAME$"}}},
+		{"a line for the shell", `"restart $HOSTNAME$ &"`, object.Handler{Shell: "restart $HOSTNAME$ &"}},
+		{"fields", `{plugin: ["restart"], environ: true}`, object.Handler{Plugin: []string{"restart"}, Environ: true}},
+		{"fields with a line", `{shell: "restart"}`, object.Handler{Shell: "restart"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := load(t, `hosts: a: {event_handler: `+tt.text+`}
+handlers: service: `+tt.text)
+			own, global := tt.want, tt.want
+			own.Name, global.Name = "hosts.a.event_handler", "handlers.service"
+			if got := get(t, c, "a").Rule.Handler; !reflect.DeepEqual(*got, own) {
+				t.Errorf("got %+v, want %+v", *got, own)
+			}
+			if got := c.Set.ServiceHandler; !reflect.DeepEqual(*got, global) || c.Set.HostHandler != nil {
+				t.Errorf("got %+v, want %+v", *got, global)
+			}
+		})
+	}
+}
+
+func TestProgramSwitches(t *testing.T) {
+	for name, bits := range map[string]object.Program{
+		"active_checks": object.ProgramHostChecks | object.ProgramServiceChecks, "passive_checks": object.ProgramPassiveHosts | object.ProgramPassiveServices,
+		"notifications": object.ProgramNotifications, "event_handlers": object.ProgramEventHandlers, "flap_detection": object.ProgramFlapDetection,
+		"perfdata": object.ProgramPerfdata, "freshness": object.ProgramHostFreshness | object.ProgramServiceFreshness,
+	} {
+		if got := load(t, "settings: "+name+": false").Set.Settings.On; got != object.ProgramDefault&^bits {
+			t.Errorf("%s leaves %b on, want %b", name, got, object.ProgramDefault&^bits)
+		}
+	}
+	if got := load(t, "settings: obsess: true").Set.Settings.On; got != object.ProgramDefault|object.ProgramObsessHosts|object.ProgramObsessServices {
+		t.Errorf("obsess turns %b on", got)
+	}
+	if got := load(t, "").Set.Settings; got != object.DefaultSettings() {
+		t.Errorf("without a setting: %+v", got)
+	}
+}
+
+func TestSwitchesOfObjects(t *testing.T) {
+	for name, bit := range map[string]object.Switches{
+		"notifications": object.SwitchNotifications, "event_handlers": object.SwitchEventHandler, "perfdata": object.SwitchPerfdata, "obsess": object.SwitchObsess,
+	} {
+		c := load(t, `
+defaults: `+name+`: false
+hosts: {a: `+name+`: true, b: {}}
+services: s: {on: {}, check: dummy: {}}
+`)
+		if a, b, s := get(t, c, "a").Rule.Off, get(t, c, "b").Rule.Off, get(t, c, "a!s").Rule.Off; a != 0 || b != bit || s != bit {
+			t.Errorf("%s: %b of a host that says so, %b and %b of others", name, a, b, s)
+		}
+	}
+}
+
+// A service of one host may take another period than its rule, which may take
+// another than the defaults.
+func TestPeriodsByLevel(t *testing.T) {
+	c := load(t, `
+periods: {one: ranges: ["01:00-02:00"], two: ranges: ["02:00-03:00"], three: ranges: ["03:00-04:00"]}
+defaults: check_period: "one"
+hosts: {a: services: s: check_period: "three", b: {}}
+services: s: {on: {}, check_period: "two", check: dummy: {}}
+services: t: {on: {}, check: dummy: {}}
+`)
+	for id, want := range map[object.ID]string{"a": "one", "a!s": "three", "b!s": "two", "b!t": "one"} {
+		if got := get(t, c, id).Rule.CheckPeriod; got.Name() != want {
+			t.Errorf("%s is checked in %s, want %s", id, got, want)
+		}
+	}
+	if get(t, c, "b").Rule != get(t, c, "a").Rule {
+		t.Error("hosts that say the same have rules of their own")
+	}
+}
+
+func TestInventoriesNamePeriodsToo(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"site.cue":  "package site\ninventory: [\"hosts.csv\"]\nperiods: office: ranges: [\"monday 09:00-17:00\"]\n",
+		"hosts.csv": "name,check_period,notifications,event_handler\na,office,false,restart $HOSTNAME$\nb,,,\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, problems := Load(dir, Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if r := get(t, c, "a").Rule; r.CheckPeriod != c.Set.Periods["office"] || r.Off != object.SwitchNotifications || r.Handler.Shell != "restart $HOSTNAME$" {
+		t.Errorf("got %+v", r)
+	}
+	if r := get(t, c, "b").Rule; r.CheckPeriod != nil || r.Off != 0 || r.Handler != nil {
+		t.Errorf("got %+v", r)
 	}
 }
