@@ -24,7 +24,7 @@ const (
 	ordersPerTurn  = 128
 	duePerTurn     = 256
 	turnTime       = 2 * time.Millisecond // of each of these, after which the turn ends in any case
-	maxUnderWay    = 4096                 // decisions that wait for the log, above which chores wait
+	maxUnderWay    = 1024                 // decisions that wait for the log, above which all but results wait
 )
 
 // chores is the line of what is to be done in pieces.
