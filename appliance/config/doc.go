@@ -6,6 +6,7 @@
 // of every problem. It never changes anything, keeps no state between calls and
 // holds no CUE value once Load has returned. The way of the data: files become
 // neutral trees (source.go, csv.go, json.go, yaml.go), trees become declarations
-// (decode.go, section_*.go), declarations become objects (expand.go). Start
-// reading at Load.
+// (decode.go, section_*.go), declarations become objects (expand.go), periods what
+// they mean (section_period.go), and objects are made to depend on each other
+// (depend.go). Start reading at Load.
 package config
