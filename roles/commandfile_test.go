@@ -274,7 +274,8 @@ func TestCommandsForTheProgramItself(t *testing.T) {
 
 func TestTheCommandFileIsReadWhileTheProcessRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "commands")
-	x := startAll(t, folder(t, shop), "-command-file", path)
+	site := folder(t, shop)
+	x := startAll(t, site, "-command-file", path)
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -292,6 +293,13 @@ func TestTheCommandFileIsReadWhileTheProcessRuns(t *testing.T) {
 	x.until("/metrics", fmt.Sprintf("jaque_command_file_accepted_total %d", flood+1))
 	t.Logf("%d commands took %v", flood, time.Since(began))
 	x.until("/api/v1/services/web01/door", fmt.Sprintf("knock %d", flood-1))
+	if err := os.WriteFile(site, []byte(shop+"hosts: web02: {address: \"192.0.2.8\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("RESTART_PROGRAM\n"); err != nil {
+		t.Fatal(err)
+	}
+	x.until("/metrics", "jaque_engine_objects 6")
 	if err := errors.Join(f.Close(), x.stop()); err != nil {
 		t.Fatal(err)
 	}
