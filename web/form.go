@@ -112,6 +112,9 @@ func (s *site) takeForm(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return unread(err)
 	}
+	if _, asked := r.PostForm["author"]; !asked { // a button alone
+		r.PostForm.Set("author", kept(r, nameCookie))
+	}
 	d := s.newDraft(r, r.PostForm)
 	if _, ok := view.CommandWords(d.command()); !ok {
 		return faultf(http.StatusBadRequest, "no command is called %q", d.command())

@@ -41,7 +41,7 @@ func Shift() *Site {
 		x.Off = object.SwitchNotifications | object.SwitchActive
 		x.Extra = &event.Extra{Settings: []event.Setting{
 			{Name: event.SettingActive, Value: "off", Author: "jo", Time: ago(90 * time.Minute)},
-			{Name: event.SettingInterval, Value: "10m0s", Author: "maria", Time: ago(3 * time.Hour)},
+			{Name: event.SettingInterval, Value: "10m0s", Config: "1m0s", Author: "maria", Time: ago(3 * time.Hour)},
 			{Name: event.SettingNotifications, Value: "off", Author: "jo", Time: ago(90 * time.Minute)},
 		}}
 	})

@@ -66,6 +66,7 @@ type Setting struct {
 	Object Link
 	Label  string
 	Value  string
+	Config string // what the configuration said, "" if that is not known
 	Author string
 	When   When
 	Back   []Pair // fields that set it back
@@ -222,7 +223,7 @@ func isSwitch(name string) bool {
 // NewSetting returns what somebody set of an object.
 func NewSetting(id object.ID, s *event.Setting, now time.Time) Setting {
 	v := Setting{
-		Object: Link{Label: string(id), URL: URL(id)}, Label: SwitchLabel(s.Name), Value: s.Value, Author: s.Author, When: NewWhen(s.Time, now),
+		Object: Link{Label: string(id), URL: URL(id)}, Label: SwitchLabel(s.Name), Value: s.Value, Config: s.Config, Author: s.Author, When: NewWhen(s.Time, now),
 	}
 	if name, ok := strings.CutPrefix(s.Name, event.SettingVar); ok {
 		v.Label = "Variable " + name
