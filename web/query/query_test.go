@@ -118,20 +118,6 @@ func TestNearestIsWhatWasMeant(t *testing.T) {
 	}
 }
 
-func TestDistanceIsSymmetricAndBounded(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab!")), 0, 8, -1)
-		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		d := distance(a, b, 100)
-		if d != distance(b, a, 100) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
-			t.Fatalf("%q and %q: %d", a, b, d)
-		}
-		if limited := distance(a, b, 3); limited != min(d, 3) {
-			t.Fatalf("%q and %q: %d with a limit of 3, %d without", a, b, limited, d)
-		}
-	})
-}
-
 func TestAPageOfALongListIsThatOfTheSortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 60).Draw(t, "numbers")

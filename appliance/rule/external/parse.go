@@ -90,12 +90,13 @@ func find(name string) (*row, error) {
 	return nil, refusal(Unknown, "", "%s", text)
 }
 
-// nearest returns the command whose name differs least, "" if none is near.
+// nearest returns the command whose name differs least, "" if none differs in a
+// third of its letters at most.
 func nearest(name string) string {
 	if len(name) > 80 {
 		return ""
 	}
-	best, distance := "", 4
+	best, distance := "", min(4, len(name)/3+1)
 	for _, r := range rows {
 		if d := near.Distance(name, r.name, distance); d < distance {
 			best, distance = r.name, d

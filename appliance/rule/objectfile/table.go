@@ -3,6 +3,8 @@ package objectfile
 import (
 	"sort"
 	"strings"
+
+	"jaque.sh/jaque/appliance/rule/near"
 )
 
 // table says which directives a type of object has.
@@ -114,7 +116,7 @@ func sortedKeys[V any](m map[string]V) []string {
 func suggest(word string, known []string) string {
 	best, at := 3, ""
 	for _, k := range known {
-		if d := distance(word, k); d < best {
+		if d := near.Distance(word, k, best); d < best {
 			best, at = d, k
 		}
 	}
@@ -125,27 +127,4 @@ func suggest(word string, known []string) string {
 		return "no directive of this type is spelt like it"
 	}
 	return "write one of " + strings.Join(known, ", ")
-}
-
-// distance counts the single-byte changes that make a into b.
-func distance(a, b string) int {
-	if d := len(a) - len(b); d > 3 || d < -3 {
-		return 99
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := diagonal
-			if a[i-1] != b[j-1] {
-				cost = 1 + min(diagonal, row[j], row[j-1])
-			}
-			diagonal, row[j] = row[j], cost
-		}
-	}
-	return row[len(b)]
 }
