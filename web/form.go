@@ -205,7 +205,7 @@ func (d *draft) showWith(w http.ResponseWriter, status int, p view.Preview) erro
 	c := d.site.chrome(d.request, words.Heading, "")
 	c.Live = ""
 	v := view.Sheet{
-		Chrome: c, Heading: words.Heading, Command: d.command(), Submit: words.Submit, Danger: words.Danger, Why: d.site.cannot(d.request),
+		Chrome: c, Heading: words.Heading, Command: d.command(), Submit: words.Submit, Dismiss: words.Dismiss, Danger: words.Danger, Why: d.site.cannot(d.request),
 		Target: d.target(), Fields: d.fields(), Back: d.back(), Preview: p, Review: d.mayBeMany(),
 	}
 	if v.Review && (len(d.objects()) != 1 || d.command() == "schedule-downtime") {

@@ -133,7 +133,7 @@ func (d *draft) review(w http.ResponseWriter, status int, p *plan, problem strin
 	c.Live = ""
 	v := view.Review{
 		Chrome: c, Heading: words.Heading, Summary: p.summary(), Preview: p.preview(), Confirm: len(p.touched) > unasked,
-		Error: problem, Submit: words.Submit, Danger: words.Danger, Back: d.back(),
+		Error: problem, Submit: words.Submit, Dismiss: words.Dismiss, Danger: words.Danger, Back: d.back(),
 	}
 	if v.Preview.Total > 1 {
 		v.Submit += " for " + view.Count(v.Preview.Total, "object", "objects")

@@ -116,7 +116,7 @@ func (g *Gallery) people(ago func(time.Duration) When) {
 	g.Bulk = NewBulk("service", "state=CRITICAL", 1200, "#")
 	options := []Option{{Value: "one", Label: "one", On: true}, {Value: "two", Label: "the other"}}
 	g.Sheet = Sheet{
-		Heading: "A form", Command: "add-comment", Submit: "Do it", Back: "#", Review: true, Target: Target{Text: "web01!http", URL: "#"}, Error: "Something is wrong with the whole.",
+		Heading: "A form", Command: "add-comment", Submit: "Do it", Dismiss: "Cancel", Back: "#", Review: true, Target: Target{Text: "web01!http", URL: "#"}, Error: "Something is wrong with the whole.",
 		Fields: []Field{
 			{Name: "text", Label: "Text", Hint: "with a hint", Required: true},
 			{Kind: FieldArea, Name: "area", Label: "Area", Value: "typed", Error: "This is wrong.", Required: true},

@@ -17,6 +17,7 @@ type Sheet struct {
 	Fields  []Field
 	Hidden  []Pair
 	Submit  string // label of the button
+	Dismiss string // label of the way out
 	Danger  bool   // it takes something away
 	Review  bool   // the button leads to a look at what will be done first
 	Back    string // where it was opened
@@ -153,6 +154,7 @@ type Review struct {
 	Confirm bool // the number has to be written
 	Error   string
 	Submit  string
+	Dismiss string
 	Danger  bool
 	Back    string
 }

@@ -9,6 +9,7 @@ type Command struct {
 	Done    string // what was done, behind the name of an object
 	Help    string // one line for a menu
 	Danger  bool   // it takes something away
+	Dismiss string // label of the way out, "" = Cancel
 	Key     string // shortcut on the page of an object
 }
 
@@ -21,7 +22,7 @@ var commands = []Command{
 	{Name: "submit-result", Heading: "Submit a result", Submit: "Submit", Done: "got the result", Help: "say how it stands, in place of a check"},
 	{Name: "notify", Heading: "Send a notification", Submit: "Send", Done: "will be told about", Help: "tell the people in charge something"},
 	{Name: "remove-acknowledgement", Heading: "Remove the acknowledgement", Submit: "Remove", Done: "is not acknowledged any more", Help: "the problem needs somebody again", Danger: true},
-	{Name: "cancel-downtime", Heading: "Cancel downtime", Submit: "Cancel the downtime", Done: "has this downtime no longer", Help: "end what runs and drop what is to come", Danger: true},
+	{Name: "cancel-downtime", Heading: "Cancel downtime", Submit: "Cancel the downtime", Done: "has this downtime no longer", Help: "end what runs and drop what is to come", Danger: true, Dismiss: "Keep it"},
 	{Name: "delete-comment", Heading: "Delete comments", Submit: "Delete", Done: "has this comment no longer", Help: "all remarks of operators", Danger: true},
 	{Name: "disable", Heading: "Turn off", Submit: "Turn off", Done: "was switched", Help: "checks, results, notifications, flap detection, event handlers", Danger: true},
 	{Name: "enable", Heading: "Turn on", Submit: "Turn on", Done: "was switched", Help: "what was turned off"},
@@ -32,9 +33,7 @@ var commands = []Command{
 func CommandWords(name string) (Command, bool) {
 	for _, c := range commands {
 		if c.Name == name {
-			if c.Many == "" {
-				c.Many = "Continue"
-			}
+			c.Many, c.Dismiss = first(c.Many, "Continue"), first(c.Dismiss, "Cancel")
 			return c, true
 		}
 	}
