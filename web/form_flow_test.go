@@ -121,158 +121,161 @@ func with(v url.Values, pairs ...string) url.Values {
 	return v
 }
 
+// ofOneObject are forms that are filled in and what is then to be seen.
+var ofOneObject = map[string]struct {
+	path  string
+	fill  []string
+	leads string
+	check func(s *sample.Site) string // what is wrong
+}{
+	"an acknowledgement has its text, author and end": {
+		"/do?command=acknowledge&object=web01!http",
+		[]string{"comment", "on it", "author", "jo", "expires", "2026-03-01T15:30", "notify", "false"},
+		"/services/web01/http?did=desk-1",
+		func(s *sample.Site) string {
+			st := s.State("web01!http").Status
+			if st.Ack != object.AckSticky || st.Extra.AckAuthor != "jo" || st.Extra.AckText != "on it" || st.AckExpires.Std().Format("15:04") != "15:30" {
+				return fmt.Sprintf("%+v", st)
+			}
+			return ""
+		},
+	},
+	"a box that is not ticked counts": {
+		"/do?command=acknowledge&object=web01!http",
+		[]string{"comment", "on it", "author", "jo", "sticky", "false"},
+		"/services/web01/http?did=desk-1",
+		func(s *sample.Site) string {
+			return unless(s.State("web01!http").Status.Ack == object.AckNormal, "it is sticky")
+		},
+	},
+	"it can be taken back": {
+		"/do?command=remove-acknowledgement&object=db01!replication",
+		[]string{"author", "jo"},
+		"/services/db01/replication?did=desk-1",
+		func(s *sample.Site) string {
+			return unless(s.State("db01!replication").Status.Ack == object.AckNone, "it is acknowledged")
+		},
+	},
+	"a downtime begins now if nothing is said": {
+		"/do?command=schedule-downtime&object=web01!http",
+		[]string{"comment", "new disk", "author", "jo", "duration", "90"},
+		"/services/web01/http?did=desk-1",
+		func(s *sample.Site) string {
+			for _, d := range s.State("web01!http").Status.Extra.Downtimes {
+				return unless(d.Start == object.At(sample.Now) && d.End-d.Start == 90*60*1000, fmt.Sprintf("%+v", d))
+			}
+			return "none"
+		},
+	},
+	"its times are in the zone of the form": {
+		"/do?command=schedule-downtime&object=web01!http",
+		[]string{"comment", "new disk", "author", "jo", "start", "2026-07-01T08:00", "end", "2026-07-01T09:30", "timezone", "Europe/Madrid"},
+		"/services/web01/http?did=desk-1",
+		func(s *sample.Site) string {
+			d := s.State("web01!http").Status.Extra.Downtimes[0]
+			return unless(d.Start.Std().UTC().Format("15:04") == "06:00" && d.End.Std().UTC().Format("15:04") == "07:30", fmt.Sprintf("%+v", d))
+		},
+	},
+	"a flexible one has its length": {
+		"/do?command=schedule-downtime&object=web01!http",
+		[]string{"comment", "new disk", "author", "jo", "begins", "flexible", "flexible", "1h30m"},
+		"/services/web01/http?did=desk-1",
+		func(s *sample.Site) string {
+			d := s.State("web01!http").Status.Extra.Downtimes[0]
+			return unless(d.Duration == 90*60*1000 && d.Flexible(), fmt.Sprintf("%+v", d))
+		},
+	},
+	"a downtime is cancelled by its id": {
+		"/do?command=cancel-downtime&id=d-3&back=/downtimes",
+		[]string{"author", "jo"},
+		"/downtimes?did=desk-1",
+		func(s *sample.Site) string {
+			return unless(s.State("web03").Status.DowntimeDepth == 0, "it is in downtime")
+		},
+	},
+	"one of many that a rule made is cancelled for its object": {
+		"/do?command=cancel-downtime&object=web02!load&start=2026-03-04T02:00:00Z&back=/downtimes",
+		[]string{"author", "jo"},
+		"/downtimes?did=desk-1",
+		func(s *sample.Site) string {
+			d := s.State("web02!load").Status.Extra.Downtimes
+			return unless(len(d) == 2 && len(s.Projection.Program().Rules) == 2, fmt.Sprintf("%+v", d))
+		},
+	},
+	"a downtime for many is cancelled by its id": {
+		"/do?command=cancel-downtime&id=r-1&back=/downtimes",
+		[]string{"author", "jo"},
+		"/downtimes?did=desk-1",
+		func(s *sample.Site) string {
+			_, ok := s.Projection.Program().Rules["r-1"]
+			return unless(!ok, "the rule is there")
+		},
+	},
+	"a comment keeps its lines": {
+		"/do?command=add-comment&object=db01",
+		[]string{"comment", "first\nsecond", "author", "jo"},
+		"/hosts/db01?did=desk-1",
+		func(s *sample.Site) string {
+			c := s.State("db01").Status.Extra.Comments[0]
+			return unless(c.Text == "first\nsecond" && c.Author == "jo" && c.Persistent, fmt.Sprintf("%+v", c))
+		},
+	},
+	"one comment is deleted, the other one stays": {
+		"/do?command=delete-comment&id=c-1&back=/comments",
+		[]string{"author", "jo"},
+		"/comments?did=desk-1",
+		func(s *sample.Site) string {
+			c := s.State("web01!http").Status.Extra.Comments
+			return unless(len(c) == 1 && c[0].ID == "c-2", fmt.Sprintf("%+v", c))
+		},
+	},
+	"a result needs no name": {
+		"/do?command=submit-result&object=db01!backup",
+		[]string{"state", "WARNING", "output", "slow", "long_output", "a\nb", "perfdata", "t=1"},
+		"/services/db01/backup?did=desk-1",
+		func(s *sample.Site) string {
+			m := s.State("db01!backup").Measure
+			return unless(m.Output == "slow" && m.Long == "a\nb" && m.Perfdata == "t=1" && m.State == object.Warning && m.Passive, fmt.Sprintf("%+v", m))
+		},
+	},
+	"a switch is turned off": {
+		"/do?command=disable&object=web01&what=notifications",
+		[]string{"author", "jo"},
+		"/hosts/web01?did=desk-1",
+		func(s *sample.Site) string {
+			st := s.State("web01").Status
+			return unless(st.Off == object.SwitchNotifications && st.Extra.Settings[0].Author == "jo", fmt.Sprintf("%+v", st))
+		},
+	},
+	"a setting is changed": {
+		"/do?command=set&object=web01",
+		[]string{"author", "jo", "setting", "interval", "value", "5m"},
+		"/hosts/web01?did=desk-1",
+		func(s *sample.Site) string {
+			v, ok := s.State("web01").Status.Setting("interval")
+			return unless(ok && v == "5m0s", v)
+		},
+	},
+	"the whole program is switched": {
+		"/do?command=disable&program=true&what=event_handlers&back=/settings",
+		[]string{"author", "jo"},
+		"/settings?did=desk-1",
+		func(s *sample.Site) string {
+			return unless(s.Projection.Program().Switches.Off.Has(object.ProgramEventHandlers), "it is on")
+		},
+	},
+	"a contact is switched for one kind of object": {
+		"/do?command=enable&contact=night&what=notifications&kind=service&back=/settings",
+		[]string{"author", "jo"},
+		"/settings?did=desk-1",
+		func(s *sample.Site) string {
+			return unless(!s.Projection.Program().Contacts["night"].ServiceOff, "it is off")
+		},
+	},
+}
+
 func TestFormsOfOneObjectDoWhatTheySay(t *testing.T) {
-	for name, c := range map[string]struct {
-		path  string
-		fill  []string
-		leads string
-		check func(s *sample.Site) string // what is wrong
-	}{
-		"an acknowledgement has its text, author and end": {
-			"/do?command=acknowledge&object=web01!http",
-			[]string{"comment", "on it", "author", "jo", "expires", "2026-03-01T15:30", "notify", "false"},
-			"/services/web01/http?did=desk-1",
-			func(s *sample.Site) string {
-				st := s.State("web01!http").Status
-				if st.Ack != object.AckSticky || st.Extra.AckAuthor != "jo" || st.Extra.AckText != "on it" || st.AckExpires.Std().Format("15:04") != "15:30" {
-					return fmt.Sprintf("%+v", st)
-				}
-				return ""
-			},
-		},
-		"a box that is not ticked counts": {
-			"/do?command=acknowledge&object=web01!http",
-			[]string{"comment", "on it", "author", "jo", "sticky", "false"},
-			"/services/web01/http?did=desk-1",
-			func(s *sample.Site) string {
-				return unless(s.State("web01!http").Status.Ack == object.AckNormal, "it is sticky")
-			},
-		},
-		"it can be taken back": {
-			"/do?command=remove-acknowledgement&object=db01!replication",
-			[]string{"author", "jo"},
-			"/services/db01/replication?did=desk-1",
-			func(s *sample.Site) string {
-				return unless(s.State("db01!replication").Status.Ack == object.AckNone, "it is acknowledged")
-			},
-		},
-		"a downtime begins now if nothing is said": {
-			"/do?command=schedule-downtime&object=web01!http",
-			[]string{"comment", "new disk", "author", "jo", "duration", "90"},
-			"/services/web01/http?did=desk-1",
-			func(s *sample.Site) string {
-				for _, d := range s.State("web01!http").Status.Extra.Downtimes {
-					return unless(d.Start == object.At(sample.Now) && d.End-d.Start == 90*60*1000, fmt.Sprintf("%+v", d))
-				}
-				return "none"
-			},
-		},
-		"its times are in the zone of the form": {
-			"/do?command=schedule-downtime&object=web01!http",
-			[]string{"comment", "new disk", "author", "jo", "start", "2026-07-01T08:00", "end", "2026-07-01T09:30", "timezone", "Europe/Madrid"},
-			"/services/web01/http?did=desk-1",
-			func(s *sample.Site) string {
-				d := s.State("web01!http").Status.Extra.Downtimes[0]
-				return unless(d.Start.Std().UTC().Format("15:04") == "06:00" && d.End.Std().UTC().Format("15:04") == "07:30", fmt.Sprintf("%+v", d))
-			},
-		},
-		"a flexible one has its length": {
-			"/do?command=schedule-downtime&object=web01!http",
-			[]string{"comment", "new disk", "author", "jo", "begins", "flexible", "flexible", "1h30m"},
-			"/services/web01/http?did=desk-1",
-			func(s *sample.Site) string {
-				d := s.State("web01!http").Status.Extra.Downtimes[0]
-				return unless(d.Duration == 90*60*1000 && d.Flexible(), fmt.Sprintf("%+v", d))
-			},
-		},
-		"a downtime is cancelled by its id": {
-			"/do?command=cancel-downtime&id=d-3&back=/downtimes",
-			[]string{"author", "jo"},
-			"/downtimes?did=desk-1",
-			func(s *sample.Site) string {
-				return unless(s.State("web03").Status.DowntimeDepth == 0, "it is in downtime")
-			},
-		},
-		"one of many that a rule made is cancelled for its object": {
-			"/do?command=cancel-downtime&object=web02!load&start=2026-03-04T02:00:00Z&back=/downtimes",
-			[]string{"author", "jo"},
-			"/downtimes?did=desk-1",
-			func(s *sample.Site) string {
-				d := s.State("web02!load").Status.Extra.Downtimes
-				return unless(len(d) == 2 && len(s.Projection.Program().Rules) == 2, fmt.Sprintf("%+v", d))
-			},
-		},
-		"a downtime for many is cancelled by its id": {
-			"/do?command=cancel-downtime&id=r-1&back=/downtimes",
-			[]string{"author", "jo"},
-			"/downtimes?did=desk-1",
-			func(s *sample.Site) string {
-				_, ok := s.Projection.Program().Rules["r-1"]
-				return unless(!ok, "the rule is there")
-			},
-		},
-		"a comment keeps its lines": {
-			"/do?command=add-comment&object=db01",
-			[]string{"comment", "first\nsecond", "author", "jo"},
-			"/hosts/db01?did=desk-1",
-			func(s *sample.Site) string {
-				c := s.State("db01").Status.Extra.Comments[0]
-				return unless(c.Text == "first\nsecond" && c.Author == "jo" && c.Persistent, fmt.Sprintf("%+v", c))
-			},
-		},
-		"one comment is deleted, the other one stays": {
-			"/do?command=delete-comment&id=c-1&back=/comments",
-			[]string{"author", "jo"},
-			"/comments?did=desk-1",
-			func(s *sample.Site) string {
-				c := s.State("web01!http").Status.Extra.Comments
-				return unless(len(c) == 1 && c[0].ID == "c-2", fmt.Sprintf("%+v", c))
-			},
-		},
-		"a result needs no name": {
-			"/do?command=submit-result&object=db01!backup",
-			[]string{"state", "WARNING", "output", "slow", "long_output", "a\nb", "perfdata", "t=1"},
-			"/services/db01/backup?did=desk-1",
-			func(s *sample.Site) string {
-				m := s.State("db01!backup").Measure
-				return unless(m.Output == "slow" && m.Long == "a\nb" && m.Perfdata == "t=1" && m.State == object.Warning && m.Passive, fmt.Sprintf("%+v", m))
-			},
-		},
-		"a switch is turned off": {
-			"/do?command=disable&object=web01&what=notifications",
-			[]string{"author", "jo"},
-			"/hosts/web01?did=desk-1",
-			func(s *sample.Site) string {
-				st := s.State("web01").Status
-				return unless(st.Off == object.SwitchNotifications && st.Extra.Settings[0].Author == "jo", fmt.Sprintf("%+v", st))
-			},
-		},
-		"a setting is changed": {
-			"/do?command=set&object=web01",
-			[]string{"author", "jo", "setting", "interval", "value", "5m"},
-			"/hosts/web01?did=desk-1",
-			func(s *sample.Site) string {
-				v, ok := s.State("web01").Status.Setting("interval")
-				return unless(ok && v == "5m0s", v)
-			},
-		},
-		"the whole program is switched": {
-			"/do?command=disable&program=true&what=event_handlers&back=/settings",
-			[]string{"author", "jo"},
-			"/settings?did=desk-1",
-			func(s *sample.Site) string {
-				return unless(s.Projection.Program().Switches.Off.Has(object.ProgramEventHandlers), "it is on")
-			},
-		},
-		"a contact is switched for one kind of object": {
-			"/do?command=enable&contact=night&what=notifications&kind=service&back=/settings",
-			[]string{"author", "jo"},
-			"/settings?did=desk-1",
-			func(s *sample.Site) string {
-				return unless(!s.Projection.Program().Contacts["night"].ServiceOff, "it is off")
-			},
-		},
-	} {
+	for name, c := range ofOneObject {
 		t.Run(name, func(t *testing.T) {
 			s := sample.Shift()
 			o, _ := manned(s)
