@@ -31,13 +31,14 @@ func TestPagesOfTheDaySayWhatPeopleDid(t *testing.T) {
 			"Notifications off Turn on : Notifications by maria 15 min ago", "night whoever has the phone at night",
 			"Objects that differ from the configuration 3", "web04!disk Check interval: 10m0s configured: 1m0s maria 3 h ago",
 		},
-		"/services/db01/replication": {"acknowledged maria 48 min ago until it has recovered", "restored after the import"},
-		"/services/web03/http":       {"Its host web03 is in downtime until 2026-03-01 12:40:00 UTC"},
-		"/services/mail01/imap":      {"Behind mail01 , which is DOWN"},
-		"/services/web04/disk":       {"checks off", "notifications off", "Active checks off Back to on : Active checks by jo 1 h 30 min ago"},
-		"/":                          {"Not shown:", "1 acknowledged", "1 in downtime", "1 being retried"},
-		"/keys":                      {"a Acknowledge: the object of the page", "Esc close the form"},
-		"/events":                    {"group web-servers: patches of the web servers", "contact night"},
+		"/services/db01/replication":  {"acknowledged maria 48 min ago until it has recovered", "restored after the import"},
+		"/services/web03/http":        {"Its host web03 is in downtime until 2026-03-01 12:40:00 UTC"},
+		"/services/mail01/imap":       {"Behind mail01 , which is DOWN"},
+		"/services?filter=host=web03": {"host in downtime"},
+		"/services/web04/disk":        {"checks off", "notifications off", "Active checks off Back to on : Active checks by jo 1 h 30 min ago"},
+		"/":                           {"Not shown:", "1 acknowledged", "1 in downtime", "1 being retried"},
+		"/keys":                       {"a Acknowledge: the object of the page", "Esc close the form"},
+		"/events":                     {"group web-servers: patches of the web servers", "contact night"},
 	} {
 		text := textOf(elementByID(parsePage(t, srv.URL+path, http.StatusOK), "main"))
 		for _, w := range want {

@@ -101,8 +101,8 @@ func (s *site) home(w http.ResponseWriter, r *http.Request) error {
 
 func (s *site) listPage(k object.Kind) handle {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		v := r.URL.Query()
-		req := view.ListRequest{Kind: k, Filter: v.Get("filter"), Sort: v.Get("sort"), Page: 1, Why: s.cannot(r)}
+		asked := r.URL.Query()
+		req := view.ListRequest{Kind: k, Filter: asked.Get("filter"), Sort: asked.Get("sort"), Page: 1, Why: s.cannot(r)}
 		status := http.StatusOK
 		result, err := s.listResult(r, &req)
 		if err != nil {
@@ -117,7 +117,13 @@ func (s *site) listPage(k object.Kind) handle {
 		if req.At != 0 {
 			c.Live, now = "", req.At.Std() // what was does not change, and is as old as it was then
 		}
-		return s.render(w, r, status, page.List(view.NewList(c, req, result.Items, result.Total, now)))
+		v := view.NewList(c, req, result.Items, result.Total, now)
+		for i := range result.Items {
+			if host := result.Items[i].Object.Host; host != nil && req.At == 0 && s.Projection.State(host.ID).Status.DowntimeDepth > 0 {
+				v.Rows[i].Marks = append(v.Rows[i].Marks, "host in downtime")
+			}
+		}
+		return s.render(w, r, status, page.List(v))
 	}
 }
 
