@@ -27,8 +27,11 @@ func forWeb(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrRefused):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
-	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrUnconfirmed), errors.Is(err, engine.ErrNotBegun):
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrNotBegun):
 		return fmt.Errorf("%w: %w", web.ErrUnavailable, err)
+	}
+	if errors.Is(err, engine.ErrUnconfirmed) {
+		return fmt.Errorf("%w: %w", web.ErrUnconfirmed, err)
 	}
 	return err
 }

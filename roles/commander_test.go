@@ -19,7 +19,7 @@ func TestWhyACommandWasNotTakenIsToldInTheWebsTerms(t *testing.T) {
 		{fmt.Errorf("h!s: %w", engine.ErrRefused), web.ErrInvalid},
 		{engine.ErrBusy, web.ErrUnavailable},
 		{engine.ErrStopping, web.ErrUnavailable},
-		{engine.ErrUnconfirmed, web.ErrUnavailable},
+		{engine.ErrUnconfirmed, web.ErrUnconfirmed},
 		{fmt.Errorf("%w: %w", engine.ErrNotBegun, other), web.ErrUnavailable},
 		{other, other},
 	} {

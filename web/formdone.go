@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -101,10 +99,10 @@ func (s *site) newOutcome(command, back string, report *operate.Report) *outcome
 	o := &outcome{command: command, back: back, counts: map[string]int{}}
 	var fine []view.Result
 	for _, r := range report.Results {
-		word, detail := "not confirmed", "It was asked for; whether it was done shows in the history."
-		if !errors.Is(r.Err, context.DeadlineExceeded) && !errors.Is(r.Err, context.Canceled) {
-			said := s.result(r)
-			word, detail = said.Outcome, sentence(said.Detail)
+		said := s.result(r)
+		word, detail := said.Outcome, sentence(said.Detail)
+		if word == "unconfirmed" {
+			word = "not confirmed"
 		}
 		o.counts[word]++
 		line := view.NewResult(r.Object, word, detail)

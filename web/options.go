@@ -23,6 +23,8 @@ import (
 var (
 	ErrUnavailable = errors.New("nobody can take the command now") // 503
 	ErrInvalid     = errors.New("the command cannot be done")      // 400
+	// ErrUnconfirmed: it was begun, and nobody knows yet what became of it. 503
+	ErrUnconfirmed = errors.New("the log has not confirmed the command yet")
 )
 
 // Commander carries out what operators ask for. The report has one result for

@@ -170,6 +170,8 @@ func (s *site) outcome(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ErrUnconfirmed):
+		return faultf(http.StatusServiceUnavailable, "%s", unconfirmed)
 	case errors.Is(err, ErrUnavailable):
 		return faultf(http.StatusServiceUnavailable, "%v; try again", err)
 	case errors.As(err, &r) && r.Object != "":
@@ -181,6 +183,9 @@ func (s *site) outcome(err error) error {
 	}
 	return fmt.Errorf("carry out: %w", err)
 }
+
+// unconfirmed says what to do about a command whose outcome is not known.
+const unconfirmed = "the log has not confirmed it yet and it may still take effect; look at the object before you send it again"
 
 // why says what an engine refused, without the words that say only that it did.
 func why(err error) string {

@@ -184,7 +184,8 @@ func TestAPreviewShowsTheNextTimesOfARecurringDowntime(t *testing.T) {
 	}
 	for i, want := range []wire.Occurrence{
 		{Start: wire.Time(moment("2026-03-08T00:00:00Z")), End: wire.Time(moment("2026-03-08T03:00:00Z")), LocalStart: "2026-03-08T01:00:00+01:00", LocalEnd: "2026-03-08T04:00:00+01:00", Length: 10800},
-		{}, {},
+		{},
+		{},
 		{Start: wire.Time(moment("2026-03-29T00:00:00Z")), End: wire.Time(moment("2026-03-29T02:00:00Z")), LocalStart: "2026-03-29T01:00:00+01:00", LocalEnd: "2026-03-29T04:00:00+02:00", Length: 7200},
 	} {
 		got := p.Occurrences[i]

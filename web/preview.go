@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 
 	"jaque.sh/jaque/appliance/core/fold"
@@ -59,6 +60,8 @@ func (s *site) result(r operate.Result) wire.Outcome {
 		o.Outcome, o.Detail = "refused", refusal.Text
 	case errors.Is(r.Err, ErrInvalid):
 		o.Outcome, o.Detail = "refused", why(r.Err)
+	case unknownOutcome(r.Err):
+		o.Outcome, o.Detail = "unconfirmed", unconfirmed
 	case errors.Is(r.Err, ErrUnavailable):
 		o.Outcome, o.Detail = "failed", r.Err.Error()
 	default:
@@ -66,4 +69,10 @@ func (s *site) result(r operate.Result) wire.Outcome {
 		o.Outcome, o.Detail = "failed", "something went wrong here; the log of this process says what"
 	}
 	return o
+}
+
+// unknownOutcome tells whether nobody knows what became of an action: the log did
+// not answer in time, or whoever waited went away.
+func unknownOutcome(err error) bool {
+	return errors.Is(err, ErrUnconfirmed) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -119,8 +119,10 @@ func TestDowntimesThatCannotBeMeantAreRefused(t *testing.T) {
 	const head = `{"command":"schedule-downtime","comment":"x","object":"web01",`
 	refuses(t, bare(t, operated()), []wrong{
 		{"no end", head + `"start":"2026-03-01T20:00:00Z"}`, "end", "end is missing; write when the downtime ends, or duration in seconds"},
-		{"an end before the start", head + `"start":"2026-03-01T20:00:00Z","end":"2026-03-01T19:00:00Z"}`, "end",
-			"end is 2026-03-01T19:00:00Z, which is not after start, 2026-03-01T20:00:00Z; write a later end, or swap them"},
+		{
+			"an end before the start", head + `"start":"2026-03-01T20:00:00Z","end":"2026-03-01T19:00:00Z"}`, "end",
+			"end is 2026-03-01T19:00:00Z, which is not after start, 2026-03-01T20:00:00Z; write a later end, or swap them",
+		},
 		{"an end at the start", head + `"start":"2026-03-01T20:00:00Z","end":"2026-03-01T21:00:00+01:00"}`, "end", "which is not after start"},
 		{"an end before now", head + `"end":"2026-03-01T11:00:00Z"}`, "end", "which is not after now"},
 		{"all of it before now", head + `"start":"2026-02-01T11:00:00Z","end":"2026-03-01T11:00:00Z"}`, "end", "end is 2026-03-01T11:00:00Z, which has passed"},
@@ -146,8 +148,10 @@ func TestDowntimesThatCannotBeMeantAreRefused(t *testing.T) {
 		{"recurring until the past", head + `"ranges":["sunday 02:00-04:00"],"end":"2026-02-01T00:00:00Z"}`, "end", "which has passed"},
 		{"recurring backwards", head + `"ranges":["sunday 02:00-04:00"],"start":"2026-06-01T00:00:00Z","end":"2026-05-01T00:00:00Z"}`, "end", "not after start"},
 		{"recurring for children", `{"command":"schedule-downtime","comment":"x","object":"sw1","scope":"children","ranges":["sunday 02:00-04:00"]}`, "scope", "takes the scope services or with-services"},
-		{"recurring for a filter without end", `{"command":"schedule-downtime","comment":"x","filter":"` + strings.Repeat("sw1 or ", 600) + `sw1","ranges":["sunday 02:00-04:00"]}`,
-			"filter", "a filter of 4203 bytes, of at most 4096; write a group or a shorter filter"},
+		{
+			"recurring for a filter without end", `{"command":"schedule-downtime","comment":"x","filter":"` + strings.Repeat("sw1 or ", 600) + `sw1","ranges":["sunday 02:00-04:00"]}`,
+			"filter", "a filter of 4203 bytes, of at most 4096; write a group or a shorter filter",
+		},
 		{"recurring for too much", head + fmt.Sprintf(`"ranges":["monday 02:00-04:00"%s]}`, strings.Repeat(`,"sunday 02:00-04:00"`, mostRanges)), "ranges", "101 ranges; write at most 100"},
 	})
 }
@@ -218,21 +222,42 @@ func TestFormsAreReadLikeBodies(t *testing.T) {
 		form url.Values
 		want []operate.Action
 	}{
-		{"a box that is not ticked", url.Values{"command": {"acknowledge"}, "object": {"web01"}, "comment": {"x\r\n"}, "sticky": {"false"}, "notify": {"false", "true"}, "author": {""}},
-			one("web01", fold.Acknowledge{Kind: object.AckNormal, Notify: true, Author: "api", Text: "x"})},
-		{"a date of a browser is UTC", url.Values{"command": {"check-now"}, "object": {"web01"}, "at": {"2026-03-01T13:00"}, "forced": {"on"}},
-			one("web01", fold.Reschedule{At: moment("2026-03-01T13:00:00Z"), Forced: true, Author: "api"})},
-		{"a length with units", url.Values{"command": {"schedule-downtime"}, "object": {"web01"}, "comment": {"x"}, "duration": {"1h30m"}, "ranges": {" \r\n"}},
-			one("web01", fold.ScheduleDowntime{Downtime: event.Downtime{Author: "api", Text: "x", Entry: moment(sampled), Start: moment(sampled), End: moment("2026-03-01T13:30:00Z")}})},
-		{"several boxes and lines", url.Values{"command": {"enable"}, "objects": {"web01\r\nweb02\n"}, "what": {"notifications", "obsess"}},
+		{
+			"a box that is not ticked",
+			url.Values{"command": {"acknowledge"}, "object": {"web01"}, "comment": {"x\r\n"}, "sticky": {"false"}, "notify": {"false", "true"}, "author": {""}},
+			one("web01", fold.Acknowledge{Kind: object.AckNormal, Notify: true, Author: "api", Text: "x"}),
+		},
+		{
+			"a date of a browser is UTC",
+			url.Values{"command": {"check-now"}, "object": {"web01"}, "at": {"2026-03-01T13:00"}, "forced": {"on"}},
+			one("web01", fold.Reschedule{At: moment("2026-03-01T13:00:00Z"), Forced: true, Author: "api"}),
+		},
+		{
+			"a length with units",
+			url.Values{"command": {"schedule-downtime"}, "object": {"web01"}, "comment": {"x"}, "duration": {"1h30m"}, "ranges": {" \r\n"}},
+			one("web01", fold.ScheduleDowntime{Downtime: event.Downtime{Author: "api", Text: "x", Entry: moment(sampled), Start: moment(sampled), End: moment("2026-03-01T13:30:00Z")}}),
+		},
+		{
+			"several boxes and lines",
+			url.Values{"command": {"enable"}, "objects": {"web01\r\nweb02\n"}, "what": {"notifications", "obsess"}},
 			append(one("web01", fold.Switch{What: object.SwitchNotifications | object.SwitchObsess, On: true, Author: "api"}),
-				one("web02", fold.Switch{What: object.SwitchNotifications | object.SwitchObsess, On: true, Author: "api"})...)},
-		{"an empty value is one", url.Values{"command": {"set"}, "object": {"web01"}, "setting": {"interval"}, "value": {""}},
-			one("web01", fold.Tune{Name: "interval", Author: "api"})},
-		{"a state by its number", url.Values{"command": {"submit-result"}, "object": {"web01"}, "state": {"1"}, "back": {"/hosts/web01"}},
-			one("web01", fold.Result{Passive: true, State: object.Down, Start: moment(sampled)})},
-		{"a state by its name", url.Values{"command": {"submit-result"}, "object": {"web01"}, "state": {"down"}, "output": {"a\xffb"}},
-			one("web01", fold.Result{Passive: true, State: object.Down, Start: moment(sampled), Output: "a\ufffdb"})},
+				one("web02", fold.Switch{What: object.SwitchNotifications | object.SwitchObsess, On: true, Author: "api"})...),
+		},
+		{
+			"an empty value is one",
+			url.Values{"command": {"set"}, "object": {"web01"}, "setting": {"interval"}, "value": {""}},
+			one("web01", fold.Tune{Name: "interval", Author: "api"}),
+		},
+		{
+			"a state by its number",
+			url.Values{"command": {"submit-result"}, "object": {"web01"}, "state": {"1"}, "back": {"/hosts/web01"}},
+			one("web01", fold.Result{Passive: true, State: object.Down, Start: moment(sampled)}),
+		},
+		{
+			"a state by its name",
+			url.Values{"command": {"submit-result"}, "object": {"web01"}, "state": {"down"}, "output": {"a\xffb"}},
+			one("web01", fold.Result{Passive: true, State: object.Down, Start: moment(sampled), Output: "a\ufffdb"}),
+		},
 	} {
 		q, err := requestFromForm(c.form)
 		if err != nil {

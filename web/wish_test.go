@@ -96,52 +96,94 @@ func TestCommandsAreWhatTheirBodiesSay(t *testing.T) {
 		name, body string
 		want       []operate.Action
 	}{
-		{"an acknowledgement is sticky and tells people", `{"command":"acknowledge","object":"web01!http","comment":" on it "}`,
-			one("web01!http", fold.Acknowledge{Kind: object.AckSticky, Notify: true, Author: "api", Text: "on it"})},
-		{"a normal one in silence that ends", `{"command":"acknowledge","object":"web01!http","comment":"x","author":"eva","sticky":false,"notify":false,"persistent":true,"expires":"2026-03-01T14:30:00.5+01:00"}`,
-			one("web01!http", fold.Acknowledge{Kind: object.AckNormal, Persistent: true, Expires: moment("2026-03-01T13:30:00.5Z"), Author: "eva", Text: "x"})},
-		{"an acknowledgement is taken back", `{"command":"remove-acknowledgement","object":"db01!replication","author":"eva"}`,
-			one("db01!replication", fold.RemoveAcknowledgement{Author: "eva"})},
-		{"a comment stays by default", `{"command":"add-comment","object":"web01","comment":"größer\n2"}`,
-			one("web01", fold.AddComment{Author: "api", Text: "größer\n2", Persistent: true})},
-		{"a comment that does not", `{"command":"add-comment","objects":["web01"],"comment":"x","persistent":false,"expires":"2026-03-02T00:00:00Z"}`,
-			one("web01", fold.AddComment{Author: "api", Text: "x", Expires: moment("2026-03-02T00:00:00Z")})},
+		{
+			"an acknowledgement is sticky and tells people", `{"command":"acknowledge","object":"web01!http","comment":" on it "}`,
+			one("web01!http", fold.Acknowledge{Kind: object.AckSticky, Notify: true, Author: "api", Text: "on it"}),
+		},
+		{
+			"a normal one in silence that ends", `{"command":"acknowledge","object":"web01!http","comment":"x","author":"eva","sticky":false,"notify":false,"persistent":true,"expires":"2026-03-01T14:30:00.5+01:00"}`,
+			one("web01!http", fold.Acknowledge{Kind: object.AckNormal, Persistent: true, Expires: moment("2026-03-01T13:30:00.5Z"), Author: "eva", Text: "x"}),
+		},
+		{
+			"an acknowledgement is taken back", `{"command":"remove-acknowledgement","object":"db01!replication","author":"eva"}`,
+			one("db01!replication", fold.RemoveAcknowledgement{Author: "eva"}),
+		},
+		{
+			"a comment stays by default", `{"command":"add-comment","object":"web01","comment":"größer\n2"}`,
+			one("web01", fold.AddComment{Author: "api", Text: "größer\n2", Persistent: true}),
+		},
+		{
+			"a comment that does not", `{"command":"add-comment","objects":["web01"],"comment":"x","persistent":false,"expires":"2026-03-02T00:00:00Z"}`,
+			one("web01", fold.AddComment{Author: "api", Text: "x", Expires: moment("2026-03-02T00:00:00Z")}),
+		},
 		{"one comment goes by its id", `{"command":"delete-comment","id":"c3"}`, one("web03!disk", fold.RemoveComments{ID: "c3", Author: "api"})},
 		{"one comment goes by its number", `{"command":"delete-comment","id":"4"}`, one("web03!disk", fold.RemoveComments{ID: "c4", Author: "api"})},
 		{"all comments of an object go", `{"command":"delete-comment","object":"web03!disk"}`, one("web03!disk", fold.RemoveComments{Author: "api"})},
 		{"a check now", `{"command":"check-now","object":"web01!http"}`, one("web01!http", fold.Reschedule{Forced: true, Author: "api"})},
-		{"a check later that obeys", `{"command":"check-now","object":"web01!http","at":"2026-03-01T12:05:00Z","forced":false}`,
-			one("web01!http", fold.Reschedule{At: moment("2026-03-01T12:05:00Z"), Author: "api"})},
-		{"a result now", `{"command":"submit-result","object":"db01!backup","state":"warning","output":"slow\nl2","perfdata":"a=1"}`,
-			one("db01!backup", fold.Result{State: object.Warning, Passive: true, Output: "slow", Long: "l2", Perfdata: "a=1", Start: moment(sampled)})},
-		{"a result of then", `{"command":"submit-result","object":"mail01","state":1,"time":"2026-03-01T11:59:00Z"}`,
-			one("mail01", fold.Result{State: object.Down, Passive: true, Stamped: true, Start: moment("2026-03-01T11:59:00Z")})},
-		{"switches of an object", `{"command":"disable","object":"web01","what":["notifications","active_checks"]}`,
-			one("web01", fold.Switch{What: object.SwitchNotifications | object.SwitchActive, Author: "api"})},
-		{"one switch without a list", `{"command":"enable","object":"web01","what":"perfdata"}`,
-			one("web01", fold.Switch{What: object.SwitchPerfdata, On: true, Author: "api"})},
-		{"a setting", `{"command":"set","object":"web01!http","setting":"interval","value":"90s"}`,
-			one("web01!http", fold.Tune{Name: "interval", Value: "90s", Author: "api"})},
-		{"a setting that is a number", `{"command":"set","object":"web01!http","setting":"attempts","value":5}`,
-			one("web01!http", fold.Tune{Name: "attempts", Value: "5", Author: "api"})},
-		{"a setting as configured again", `{"command":"set","object":"web01!http","setting":"check_period","value":""}`,
-			one("web01!http", fold.Tune{Name: "check_period", Author: "api"})},
-		{"a period that exists", `{"command":"set","object":"web01!http","setting":"notification_period","value":"workhours"}`,
-			one("web01!http", fold.Tune{Name: "notification_period", Value: "workhours", Author: "api"})},
-		{"a variable as Nagios writes it", `{"command":"set","object":"web01","setting":"var._port","value":"81"}`,
-			one("web01", fold.Tune{Name: "var.PORT", Value: "81", Author: "api"})},
-		{"a message", `{"command":"notify","object":"web01","comment":"look","broadcast":true,"increment":true}`,
-			one("web01", fold.Notify{Broadcast: true, Increment: true, Author: "api", Text: "look"})},
-		{"switches of the program by the names of objects", `{"command":"disable","program":true,"what":["active_checks","event_handler"]}`,
-			whole(program.Switch{What: object.ProgramHostChecks | object.ProgramServiceChecks | object.ProgramEventHandlers, Author: "api"})},
-		{"switches of the program by their own names", `{"command":"enable","program":true,"what":["host_freshness","passive_service_checks"],"author":"eva"}`,
-			whole(program.Switch{What: object.ProgramHostFreshness | object.ProgramPassiveServices, On: true, Author: "eva"})},
-		{"what a contact is told", `{"command":"disable","contact":"maria","what":["notifications"]}`,
-			whole(program.SwitchContact{Name: "maria", Hosts: true, Services: true, Author: "api"})},
-		{"what a contact is told of services", `{"command":"enable","contact":"maria","kind":"service","what":["notifications"]}`,
-			whole(program.SwitchContact{Name: "maria", Services: true, On: true, Author: "api"})},
-		{"fields that are null are left out", `{"command":"check-now","object":"web01","at":null,"comment":null,"state":null,"objects":null}`,
-			one("web01", fold.Reschedule{Forced: true, Author: "api"})},
+		{
+			"a check later that obeys", `{"command":"check-now","object":"web01!http","at":"2026-03-01T12:05:00Z","forced":false}`,
+			one("web01!http", fold.Reschedule{At: moment("2026-03-01T12:05:00Z"), Author: "api"}),
+		},
+		{
+			"a result now", `{"command":"submit-result","object":"db01!backup","state":"warning","output":"slow\nl2","perfdata":"a=1"}`,
+			one("db01!backup", fold.Result{State: object.Warning, Passive: true, Output: "slow", Long: "l2", Perfdata: "a=1", Start: moment(sampled)}),
+		},
+		{
+			"a result of then", `{"command":"submit-result","object":"mail01","state":1,"time":"2026-03-01T11:59:00Z"}`,
+			one("mail01", fold.Result{State: object.Down, Passive: true, Stamped: true, Start: moment("2026-03-01T11:59:00Z")}),
+		},
+		{
+			"switches of an object", `{"command":"disable","object":"web01","what":["notifications","active_checks"]}`,
+			one("web01", fold.Switch{What: object.SwitchNotifications | object.SwitchActive, Author: "api"}),
+		},
+		{
+			"one switch without a list", `{"command":"enable","object":"web01","what":"perfdata"}`,
+			one("web01", fold.Switch{What: object.SwitchPerfdata, On: true, Author: "api"}),
+		},
+		{
+			"a setting", `{"command":"set","object":"web01!http","setting":"interval","value":"90s"}`,
+			one("web01!http", fold.Tune{Name: "interval", Value: "90s", Author: "api"}),
+		},
+		{
+			"a setting that is a number", `{"command":"set","object":"web01!http","setting":"attempts","value":5}`,
+			one("web01!http", fold.Tune{Name: "attempts", Value: "5", Author: "api"}),
+		},
+		{
+			"a setting as configured again", `{"command":"set","object":"web01!http","setting":"check_period","value":""}`,
+			one("web01!http", fold.Tune{Name: "check_period", Author: "api"}),
+		},
+		{
+			"a period that exists", `{"command":"set","object":"web01!http","setting":"notification_period","value":"workhours"}`,
+			one("web01!http", fold.Tune{Name: "notification_period", Value: "workhours", Author: "api"}),
+		},
+		{
+			"a variable as Nagios writes it", `{"command":"set","object":"web01","setting":"var._port","value":"81"}`,
+			one("web01", fold.Tune{Name: "var.PORT", Value: "81", Author: "api"}),
+		},
+		{
+			"a message", `{"command":"notify","object":"web01","comment":"look","broadcast":true,"increment":true}`,
+			one("web01", fold.Notify{Broadcast: true, Increment: true, Author: "api", Text: "look"}),
+		},
+		{
+			"switches of the program by the names of objects", `{"command":"disable","program":true,"what":["active_checks","event_handler"]}`,
+			whole(program.Switch{What: object.ProgramHostChecks | object.ProgramServiceChecks | object.ProgramEventHandlers, Author: "api"}),
+		},
+		{
+			"switches of the program by their own names", `{"command":"enable","program":true,"what":["host_freshness","passive_service_checks"],"author":"eva"}`,
+			whole(program.Switch{What: object.ProgramHostFreshness | object.ProgramPassiveServices, On: true, Author: "eva"}),
+		},
+		{
+			"what a contact is told", `{"command":"disable","contact":"maria","what":["notifications"]}`,
+			whole(program.SwitchContact{Name: "maria", Hosts: true, Services: true, Author: "api"}),
+		},
+		{
+			"what a contact is told of services", `{"command":"enable","contact":"maria","kind":"service","what":["notifications"]}`,
+			whole(program.SwitchContact{Name: "maria", Services: true, On: true, Author: "api"}),
+		},
+		{
+			"fields that are null are left out", `{"command":"check-now","object":"web01","at":null,"comment":null,"state":null,"objects":null}`,
+			one("web01", fold.Reschedule{Forced: true, Author: "api"}),
+		},
 	} {
 		if _, got, err := s.planOf(c.body); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", c.name, got, err, c.want)
@@ -207,43 +249,69 @@ func TestDowntimesAreForObjectsOrForRules(t *testing.T) {
 		{"one service", `"object":"web01!http",` + times, one("web01!http", with(func(*event.Downtime) {}))},
 		{"a length", `"object":"web01","start":"2026-03-01T20:00:00Z","duration":7200`, one("web01", with(func(*event.Downtime) {}))},
 		{"from now on", `"object":"web01","duration":0.5`, one("web01", with(func(d *event.Downtime) { d.Start, d.End = moment(sampled), moment(sampled)+500 }))},
-		{"a start that has passed", `"object":"web01","start":"2026-03-01T11:00:00Z","duration":7200`,
+		{
+			"a start that has passed", `"object":"web01","start":"2026-03-01T11:00:00Z","duration":7200`,
 			one("web01", with(func(d *event.Downtime) {
 				d.Start, d.End = moment("2026-03-01T11:00:00Z"), moment("2026-03-01T13:00:00Z")
-			}))},
+			})),
+		},
 		{"flexible", `"object":"web01","flexible":600,` + times, one("web01", with(func(d *event.Downtime) { d.Duration = 600_000 }))},
-		{"triggered with the times of its trigger", `"object":"web01","trigger":"d7"`,
+		{
+			"triggered with the times of its trigger", `"object":"web01","trigger":"d7"`,
 			one("web01", with(func(d *event.Downtime) {
 				d.Trigger, d.Start, d.End = "d7", moment("2026-03-01T11:00:00Z"), moment("2026-03-01T13:00:00Z")
-			}))},
-		{"triggered with a length of its own", `"object":"web01","trigger":"d7","flexible":60,` + times,
-			one("web01", with(func(d *event.Downtime) { d.Trigger, d.Duration = "d7", 60_000 }))},
-		{"triggered, of all services as they are", `"object":"mail01","scope":"services","trigger":"d7",` + times,
-			append(one("mail01!imap", with(func(d *event.Downtime) { d.Trigger = "d7" })), one("mail01!queue", with(func(d *event.Downtime) { d.Trigger = "d7" }))...)},
-		{"two objects", `"objects":["web01","web02!http"],` + times,
-			append(one("web01", with(func(*event.Downtime) {})), one("web02!http", with(func(*event.Downtime) {}))...)},
-		{"a host with its services, also later ones", `"object":"web01","scope":"with-services",` + times,
-			rule(func(r *event.DowntimeRule) { r.Object, r.WithServices = "web01", true })},
-		{"two hosts with their services", `"objects":["web01","web02"],"scope":"with-services",` + times,
-			rule(func(r *event.DowntimeRule) { r.Filter = `host="web01" or host="web02"` })},
+			})),
+		},
+		{
+			"triggered with a length of its own", `"object":"web01","trigger":"d7","flexible":60,` + times,
+			one("web01", with(func(d *event.Downtime) { d.Trigger, d.Duration = "d7", 60_000 })),
+		},
+		{
+			"triggered, of all services as they are", `"object":"mail01","scope":"services","trigger":"d7",` + times,
+			append(one("mail01!imap", with(func(d *event.Downtime) { d.Trigger = "d7" })), one("mail01!queue", with(func(d *event.Downtime) { d.Trigger = "d7" }))...),
+		},
+		{
+			"two objects", `"objects":["web01","web02!http"],` + times,
+			append(one("web01", with(func(*event.Downtime) {})), one("web02!http", with(func(*event.Downtime) {}))...),
+		},
+		{
+			"a host with its services, also later ones", `"object":"web01","scope":"with-services",` + times,
+			rule(func(r *event.DowntimeRule) { r.Object, r.WithServices = "web01", true }),
+		},
+		{
+			"two hosts with their services", `"objects":["web01","web02"],"scope":"with-services",` + times,
+			rule(func(r *event.DowntimeRule) { r.Filter = `host="web01" or host="web02"` }),
+		},
 		{"a group", `"group":"db-servers",` + times, rule(func(r *event.DowntimeRule) { r.Group = "db-servers" })},
-		{"the hosts of a group", `"group":"db-servers","kind":"host",` + times,
-			rule(func(r *event.DowntimeRule) { r.Filter = `(group="db-servers") and kind=host` })},
+		{
+			"the hosts of a group", `"group":"db-servers","kind":"host",` + times,
+			rule(func(r *event.DowntimeRule) { r.Filter = `(group="db-servers") and kind=host` }),
+		},
 		{"a filter", `"filter":"label.role=db",` + times, rule(func(r *event.DowntimeRule) { r.Filter = "label.role=db" })},
-		{"services of a filter", `"filter":"a or label.role=db","kind":"service",` + times,
-			rule(func(r *event.DowntimeRule) { r.Filter = "(a or label.role=db) and kind=service" })},
+		{
+			"services of a filter", `"filter":"a or label.role=db","kind":"service",` + times,
+			rule(func(r *event.DowntimeRule) { r.Filter = "(a or label.role=db) and kind=service" }),
+		},
 		{"every host", `"filter":"*","kind":"host",` + times, rule(func(r *event.DowntimeRule) { r.Filter = "kind=host" })},
-		{"every Sunday", `"object":"web01","ranges":["sunday 02:00-04:00"],"timezone":"Europe/Berlin"`,
-			rule(func(r *event.DowntimeRule) { weekly(r); r.Object = "web01" })},
-		{"every Sunday in spring", `"object":"web01","ranges":"sunday 02:00-04:00","flexible":60,"timezone":"Europe/Berlin","start":"2026-03-01T00:00:00Z","end":"2026-06-01T00:00:00Z"`,
+		{
+			"every Sunday", `"object":"web01","ranges":["sunday 02:00-04:00"],"timezone":"Europe/Berlin"`,
+			rule(func(r *event.DowntimeRule) { weekly(r); r.Object = "web01" }),
+		},
+		{
+			"every Sunday in spring", `"object":"web01","ranges":"sunday 02:00-04:00","flexible":60,"timezone":"Europe/Berlin","start":"2026-03-01T00:00:00Z","end":"2026-06-01T00:00:00Z"`,
 			rule(func(r *event.DowntimeRule) {
 				weekly(r)
 				r.Object, r.Duration, r.Start, r.End = "web01", 60_000, moment("2026-03-01T00:00:00Z"), moment("2026-06-01T00:00:00Z")
-			})},
-		{"every Sunday for named objects", `"objects":["web01","web02!http"],"ranges":["sunday 02:00-04:00"],"timezone":"Europe/Berlin"`,
-			rule(func(r *event.DowntimeRule) { weekly(r); r.Filter = `id="web01" or id="web02!http"` })},
-		{"every Sunday for all services of a host", `"object":"web01","scope":"services","ranges":["sunday 02:00-04:00"]`,
-			rule(func(r *event.DowntimeRule) { weekly(r); r.Zone, r.Filter = "UTC", `(host="web01") and kind=service` })},
+			}),
+		},
+		{
+			"every Sunday for named objects", `"objects":["web01","web02!http"],"ranges":["sunday 02:00-04:00"],"timezone":"Europe/Berlin"`,
+			rule(func(r *event.DowntimeRule) { weekly(r); r.Filter = `id="web01" or id="web02!http"` }),
+		},
+		{
+			"every Sunday for all services of a host", `"object":"web01","scope":"services","ranges":["sunday 02:00-04:00"]`,
+			rule(func(r *event.DowntimeRule) { weekly(r); r.Zone, r.Filter = "UTC", `(host="web01") and kind=service` }),
+		},
 	} {
 		if _, got, err := s.planOf(`{"command":"schedule-downtime","comment":"x",` + c.body + `}`); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", c.name, got, err, c.want)
@@ -269,8 +337,10 @@ func TestDowntimesAreCancelledByIDOrByTarget(t *testing.T) {
 		{"one time of a rule", `"id":"r1@1772362800000"`, []operate.Action{cancel("web03", "r1@1772362800000")}},
 		{"a rule by id", `"id":"r2"`, []operate.Action{remove("r2")}},
 		{"a rule by the group it is for", `"group":"db-servers"`, []operate.Action{remove("r2")}},
-		{"a rule by the host it is for, with what is left", `"object":"web03","scope":"with-services"`,
-			[]operate.Action{remove("r1"), cancel("web03!disk", "d9"), then(cancel("web03", "d7"))}},
+		{
+			"a rule by the host it is for, with what is left", `"object":"web03","scope":"with-services"`,
+			[]operate.Action{remove("r1"), cancel("web03!disk", "d9"), then(cancel("web03", "d7"))},
+		},
 		{"all of an object", `"object":"web03!disk"`, []operate.Action{cancel("web03!disk", "d9")}},
 		{"those with a text", `"filter":"*","comment":"follows"`, []operate.Action{cancel("web03!disk", "d9")}},
 		{"those with a start", `"object":"web03!disk","start":"2026-03-01T12:00:00+01:00"`, []operate.Action{cancel("web03!disk", "d9")}},

@@ -56,8 +56,10 @@ func (d *duty) off() object.Switches {
 		on  *bool
 		bit object.Switches
 	}{
-		{d.notifications, object.SwitchNotifications}, {d.handlers, object.SwitchEventHandler},
-		{d.perfdata, object.SwitchPerfdata}, {d.obsess, object.SwitchObsess},
+		{d.notifications, object.SwitchNotifications},
+		{d.handlers, object.SwitchEventHandler},
+		{d.perfdata, object.SwitchPerfdata},
+		{d.obsess, object.SwitchObsess},
 	} {
 		if !or(s.on, true) {
 			off |= s.bit

@@ -216,9 +216,12 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 			"did you mean check-config?\n" + more},
 		"a command for a running jaque that is written wrongly": {[]string{"ack", "web01"}, 2, "jaque ack: -comment is missing; say what others should know\n" +
 			"jaque ack: run \"jaque help ack\" for how it is written\n"},
-		"a command for a jaque that does not run": {[]string{"check-now", "web01", "-url", "http://127.0.0.1:1"}, 1,
+		"a command for a jaque that does not run": {
+			[]string{"check-now", "web01", "-url", "http://127.0.0.1:1"},
+			1,
 			"jaque check-now: no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; " +
-				"is jaque running there? name another address with -url or JAQUE_URL\n"},
+				"is jaque running there? name another address with -url or JAQUE_URL\n",
+		},
 		"a role of a later release": {
 			[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1"},
 			1,

@@ -41,12 +41,16 @@ func TestColumnsAboutOperatorsSayWhatHolds(t *testing.T) {
 		change             func(s *event.Status, m *event.Measure, c *Context)
 	}{
 		{"nobody acknowledged", "acknowledgement", "null", nil},
-		{"an acknowledgement that ends", "acknowledgement", `{"kind":"normal","author":"eva","comment":"\u003cx\u003e","time":"1970-01-01T00:00:01.000Z","expires":"1970-01-01T00:00:02.000Z"}`,
+		{
+			"an acknowledgement that ends", "acknowledgement", `{"kind":"normal","author":"eva","comment":"\u003cx\u003e","time":"1970-01-01T00:00:01.000Z","expires":"1970-01-01T00:00:02.000Z"}`,
 			func(s *event.Status, _ *event.Measure, _ *Context) {
 				s.Ack, s.AckExpires, s.Extra = object.AckNormal, 2000, &event.Extra{AckAuthor: "eva", AckText: "<x>", AckTime: 1000}
-			}},
-		{"an acknowledgement without a word", "acknowledgement", `{"kind":"sticky","author":"","comment":"","time":null,"expires":null}`,
-			func(s *event.Status, _ *event.Measure, _ *Context) { s.Ack = object.AckSticky }},
+			},
+		},
+		{
+			"an acknowledgement without a word", "acknowledgement", `{"kind":"sticky","author":"","comment":"","time":null,"expires":null}`,
+			func(s *event.Status, _ *event.Measure, _ *Context) { s.Ack = object.AckSticky },
+		},
 		{"no downtime", "in_downtime", "false", nil},
 		{"a downtime of its own", "in_downtime", "true", func(s *event.Status, _ *event.Measure, _ *Context) { s.DowntimeDepth = 1 }},
 		{"a downtime of its host", "in_downtime", "true", func(_ *event.Status, _ *event.Measure, c *Context) {
@@ -63,10 +67,12 @@ func TestColumnsAboutOperatorsSayWhatHolds(t *testing.T) {
 		{"a period that is gone", "check_period", `"night"`, func(s *event.Status, _ *event.Measure, _ *Context) {
 			s.Extra = &event.Extra{Settings: []event.Setting{{Name: event.SettingCheckPeriod, Value: "dusk"}}}
 		}},
-		{"two settings", "settings", `[{"name":"a","value":"1","author":"","time":null},{"name":"b","value":"2","author":"","time":null}]`,
+		{
+			"two settings", "settings", `[{"name":"a","value":"1","author":"","time":null},{"name":"b","value":"2","author":"","time":null}]`,
 			func(s *event.Status, _ *event.Measure, _ *Context) {
 				s.Extra = &event.Extra{Settings: []event.Setting{{Name: "a", Value: "1"}, {Name: "b", Value: "2"}}}
-			}},
+			},
+		},
 		{"a freshness that follows from the interval", "freshness", "75.25", func(_ *event.Status, m *event.Measure, _ *Context) { m.Latency = 250_000 }},
 		{"a freshness that the program switched off", "freshness", "0", func(_ *event.Status, _ *event.Measure, c *Context) {
 			off := *set

@@ -19,7 +19,7 @@ func operatorSchemas() dict {
 		"Touched":  record(dict{"object": typed("string")}),
 		"Accepted": record(dict{"id": typed("string"), "total": typed("integer"), "failed": typed("integer"), "results": items("Outcome")}),
 		"Outcome": record(dict{
-			"object": typed("string"), "outcome": dict{"type": "string", "enum": []string{"done", "refused", "failed"}}, "detail": typed("string"),
+			"object": typed("string"), "outcome": dict{"type": "string", "enum": []string{"done", "refused", "failed", "unconfirmed"}}, "detail": typed("string"),
 		}),
 		"Occurrence": record(dict{
 			"start": typed("time"), "end": typed("time"), "local_start": typed("string"), "local_end": typed("string"),

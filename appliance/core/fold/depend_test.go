@@ -114,11 +114,13 @@ func TestDependencies(t *testing.T) {
 		{"a group is apart from the others", []func(*network){on("a", group), on("b", group), on("c", nil), failed("a"), failed("c")}, "dependency c"},
 		{
 			"who is out of its period does not stand in for others",
-			[]func(*network){on("a", group), on("b", func(d *object.Dependency) { d.Group, d.Period = "uplinks", never{} }), failed("a")}, "dependency a",
+			[]func(*network){on("a", group), on("b", func(d *object.Dependency) { d.Group, d.Period = "uplinks", never{} }), failed("a")},
+			"dependency a",
 		},
 		{
 			"who is about something else does not either",
-			[]func(*network){on("a", func(d *object.Dependency) { d.Group, d.Execution, d.Notification = "uplinks", 0, down }), on("b", group), failed("b")}, "dependency b",
+			[]func(*network){on("a", func(d *object.Dependency) { d.Group, d.Execution, d.Notification = "uplinks", 0, down }), on("b", group), failed("b")},
+			"dependency b",
 		},
 		{"a dependency about notifications lets checks run", []func(*network){on("a", func(d *object.Dependency) { d.Execution, d.Notification = 0, down }), failed("a")}, " "},
 	}

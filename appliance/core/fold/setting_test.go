@@ -266,9 +266,14 @@ func TestThePeriodOfTheConfigIsKnownByItsName(t *testing.T) {
 func TestTheConfigCountsAgainOnceItChanges(t *testing.T) {
 	env, s := tunable()
 	for _, c := range []fold.Command{
-		fold.Tune{Name: "interval", Value: "10m"}, fold.Tune{Name: "retry", Value: "10m"}, fold.Tune{Name: "attempts", Value: "9"},
-		fold.Tune{Name: "check_period", Value: "hourly"}, fold.Tune{Name: "notification_period", Value: "hourly"},
-		fold.Tune{Name: "event_handler_period", Value: "hourly"}, fold.Tune{Name: "var.PORT", Value: "81"}, fold.Tune{Name: "var.OS", Value: "BSD"},
+		fold.Tune{Name: "interval", Value: "10m"},
+		fold.Tune{Name: "retry", Value: "10m"},
+		fold.Tune{Name: "attempts", Value: "9"},
+		fold.Tune{Name: "check_period", Value: "hourly"},
+		fold.Tune{Name: "notification_period", Value: "hourly"},
+		fold.Tune{Name: "event_handler_period", Value: "hourly"},
+		fold.Tune{Name: "var.PORT", Value: "81"},
+		fold.Tune{Name: "var.OS", Value: "BSD"},
 		fold.Switch{What: object.SwitchPassive | object.SwitchPerfdata},
 	} {
 		must(t, env, s, c, started)

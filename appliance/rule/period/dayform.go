@@ -10,8 +10,10 @@ import (
 // The words of day forms by number, weekdays from 0, months from 1; constant.
 var (
 	weekdayNames = [...]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
-	monthNames   = [...]string{"", "january", "february", "march", "april", "may", "june", "july", "august", "september",
-		"october", "november", "december"}
+	monthNames   = [...]string{
+		"", "january", "february", "march", "april", "may", "june", "july", "august", "september",
+		"october", "november", "december",
+	}
 )
 
 // dayReader reads the days of one line: a calendar date or a range of them,

@@ -95,8 +95,10 @@ func drawForm(t *rapid.T) form {
 	case 2:
 		return form{rank, fmt.Sprintf("day %d - %d%s", d1, d2, skip), between(onDay(0, d1), onDay(0, d2), every)}
 	case 3:
-		return form{rank, fmt.Sprintf("%s %d %s - %s %d %s%s", n1, o1, months[m1-1], n2, o2, months[m2-1], skip),
-			between(onWeekday(m1, w1, o1), onWeekday(m2, w2, o2), every)}
+		return form{
+			rank, fmt.Sprintf("%s %d %s - %s %d %s%s", n1, o1, months[m1-1], n2, o2, months[m2-1], skip),
+			between(onWeekday(m1, w1, o1), onWeekday(m2, w2, o2), every),
+		}
 	case 4:
 		return form{rank, fmt.Sprintf("%s %d - %s %d%s", n1, o1, n2, o2, skip), between(onWeekday(0, w1, o1), onWeekday(0, w2, o2), every)}
 	default:

@@ -25,35 +25,55 @@ func show(p *period.Period, windows []period.Window) string {
 
 func TestWindowsOverChangesOfClocks(t *testing.T) {
 	for _, c := range []struct{ name, zone, ranges, from, want string }{
-		{"a span over the hour that is skipped", "Europe/Berlin", "sunday 01:00-04:00", "2027-03-27",
+		{
+			"a span over the hour that is skipped", "Europe/Berlin", "sunday 01:00-04:00", "2027-03-27",
 			`2027-03-28 01:00 +01 2h0m0s: this night is one hour shorter: the window lasts 2h instead of 3h
-2027-04-04 01:00 +02 3h0m0s`},
-		{"a span that begins in it", "Europe/Berlin", "sunday 02:30-04:00", "2027-03-27",
+2027-04-04 01:00 +02 3h0m0s`,
+		},
+		{
+			"a span that begins in it", "Europe/Berlin", "sunday 02:30-04:00", "2027-03-27",
 			`2027-03-28 03:00 +02 1h0m0s: this night is one hour shorter: the window lasts 1h instead of 1h30m
-2027-04-04 02:30 +02 1h30m0s`},
-		{"a span that ends in it", "Europe/Berlin", "sunday 01:30-02:20", "2027-03-27",
+2027-04-04 02:30 +02 1h30m0s`,
+		},
+		{
+			"a span that ends in it", "Europe/Berlin", "sunday 01:30-02:20", "2027-03-27",
 			`2027-03-28 01:30 +01 30m0s: this night is one hour shorter: the window lasts 30m instead of 50m
-2027-04-04 01:30 +02 50m0s`},
+2027-04-04 01:30 +02 50m0s`,
+		},
 		{"a span within it does not take place", "Europe/Berlin", "sunday 02:15-02:45", "2027-03-27", "2027-04-04 02:15 +02 30m0s: the window before, on 2027-03-28, does not take place: the clocks skip 02:00 to 03:00\n2027-04-11 02:15 +02 30m0s"},
-		{"another on the same day says so itself", "Europe/Berlin", "sunday 02:15-02:45|sunday 04:00-05:00", "2027-03-27",
-			"2027-03-28 04:00 +02 1h0m0s: the window before, on 2027-03-28, does not take place: the clocks skip 02:00 to 03:00\n2027-04-04 02:15 +02 30m0s"},
-		{"a span over the hour that comes twice", "Europe/Berlin", "sunday 02:00-04:00", "2027-10-30",
+		{
+			"another on the same day says so itself", "Europe/Berlin", "sunday 02:15-02:45|sunday 04:00-05:00", "2027-03-27",
+			"2027-03-28 04:00 +02 1h0m0s: the window before, on 2027-03-28, does not take place: the clocks skip 02:00 to 03:00\n2027-04-04 02:15 +02 30m0s",
+		},
+		{
+			"a span over the hour that comes twice", "Europe/Berlin", "sunday 02:00-04:00", "2027-10-30",
 			`2027-10-31 02:00 +02 3h0m0s: this night is one hour longer: the window lasts 3h instead of 2h
-2027-11-07 02:00 +01 2h0m0s`},
-		{"a span that ends in it opens twice", "Europe/London", "sunday 00:00-01:20", "2026-10-24",
+2027-11-07 02:00 +01 2h0m0s`,
+		},
+		{
+			"a span that ends in it opens twice", "Europe/London", "sunday 00:00-01:20", "2026-10-24",
 			`2026-10-25 00:00 +01 1h20m0s
-2026-10-25 01:00 +00 20m0s: the clocks go back one hour this night: the window opens a second time, for 20m`},
-		{"a span within it comes twice", "Europe/London", "sunday 01:10-01:20", "2026-10-24",
+2026-10-25 01:00 +00 20m0s: the clocks go back one hour this night: the window opens a second time, for 20m`,
+		},
+		{
+			"a span within it comes twice", "Europe/London", "sunday 01:10-01:20", "2026-10-24",
 			`2026-10-25 01:10 +01 10m0s
-2026-10-25 01:10 +00 10m0s: the clocks go back one hour this night: the window opens a second time, for 10m`},
-		{"days that join", "Europe/Berlin", "saturday 22:00-24:00|sunday 00:00-06:00", "2027-03-27",
+2026-10-25 01:10 +00 10m0s: the clocks go back one hour this night: the window opens a second time, for 10m`,
+		},
+		{
+			"days that join", "Europe/Berlin", "saturday 22:00-24:00|sunday 00:00-06:00", "2027-03-27",
 			`2027-03-27 22:00 +01 7h0m0s: this night is one hour shorter: the window lasts 7h instead of 8h
-2027-04-03 22:00 +02 8h0m0s`},
-		{"half an hour", "Australia/Lord_Howe", "sunday 01:00-03:00", "2026-10-03",
+2027-04-03 22:00 +02 8h0m0s`,
+		},
+		{
+			"half an hour", "Australia/Lord_Howe", "sunday 01:00-03:00", "2026-10-03",
 			`2026-10-04 01:00 +10 1h30m0s: this night is 30m shorter: the window lasts 1h30m instead of 2h
-2026-10-11 01:00 +11 2h0m0s`},
-		{"a day that a country left out", "Pacific/Apia", "thursday-saturday 08:00-09:00", "2011-12-29",
-			"2011-12-29 08:00 -10 1h0m0s\n2011-12-31 08:00 +14 1h0m0s"},
+2026-10-11 01:00 +11 2h0m0s`,
+		},
+		{
+			"a day that a country left out", "Pacific/Apia", "thursday-saturday 08:00-09:00", "2011-12-29",
+			"2011-12-29 08:00 -10 1h0m0s\n2011-12-31 08:00 +14 1h0m0s",
+		},
 		{"an ordinary night", "Europe/Berlin", "00:00-06:00", "2027-03-29", "2027-03-29 00:00 +02 6h0m0s\n2027-03-30 00:00 +02 6h0m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
