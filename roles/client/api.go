@@ -45,7 +45,7 @@ func (c *call) connect() error {
 	if err != nil {
 		return err
 	}
-	c.api = &api{base: strings.TrimSuffix(base, "/"), token: token, client: &http.Client{Timeout: timeout}}
+	c.api = &api{base: strings.TrimSuffix(base, "/"), token: token, client: &http.Client{Timeout: timeout, Transport: c.Transport}}
 	return nil
 }
 

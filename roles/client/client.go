@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type Process struct {
 	URL            string                       // of jaque where none is given
 	Terminal       bool                         // somebody can be asked on Stdin
 	Now            func() time.Time             // in the zone in which times are written
+	Transport      http.RoundTripper            // carries the requests; nil = http.DefaultTransport
 }
 
 // fault is an error with the exit status it leads to.
