@@ -22,6 +22,8 @@ type Object struct {
 	Services []*Object
 	// Depends are the dependencies in which the object is the dependent one.
 	Depends []*Dependency
+	// Notify says whom problems are told to; nil = nobody.
+	Notify *Notification
 
 	Labels map[string]string
 	Groups []string

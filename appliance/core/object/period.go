@@ -53,4 +53,6 @@ type Contact struct {
 	Name, Alias string
 	Email       string
 	Vars        map[string]string // upper-case names without "_"
+	// Notify says what the contact is told; nil = nothing.
+	Notify *ContactNotification
 }

@@ -53,6 +53,7 @@ func BuildIn(zone *time.Location, objects []*objectfile.Object, main objectfile.
 	b.linkServices()
 	b.dependencies(objects)
 	b.escalations(objects)
+	b.notifications(objects)
 	set := object.NewSet("", settings, b.made())
 	b.fill(set)
 	return set, b.problems

