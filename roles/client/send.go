@@ -130,7 +130,7 @@ func (c *call) look(ctx context.Context, write func([]byte) (int, error)) (previ
 			if i == shown && c.Terminal {
 				break
 			}
-			fmt.Fprintln(&b, first(o.Object, "the whole program"))
+			fmt.Fprintln(&b, c.subject(o.Object))
 		}
 		if c.note != "" {
 			fmt.Fprintln(&b, c.note)
@@ -190,10 +190,34 @@ func (c *call) accepted(a answer) error {
 	return nil
 }
 
+// subject is what an outcome is about: an object, or what the command names
+// instead of objects.
+func (c *call) subject(object string) string {
+	text := func(name string) string { s, _ := c.body[name].(string); return s }
+	switch {
+	case object != "":
+		return object
+	case text("contact") != "":
+		return "contact " + text("contact")
+	case text("group") != "":
+		return "group " + text("group")
+	case text("filter") != "":
+		return "all that match " + text("filter")
+	case text("object") != "" && text("scope") == "with-services":
+		return text("object") + " and its services"
+	case text("object") != "":
+		return text("object")
+	}
+	return "the whole program"
+}
+
 func (c *call) results(r *accepted) error {
 	t := table{head: []string{"OBJECT", "OUTCOME", "DETAIL"}}
 	for _, o := range r.Results {
-		t.add(first(o.Object, "the whole program"), o.Outcome, o.Detail)
+		if o.Object == "" && o.Detail == "" && o.Outcome == "done" && c.body["command"] == "schedule-downtime" {
+			o.Detail = "its id is " + r.ID
+		}
+		t.add(c.subject(o.Object), o.Outcome, o.Detail)
 	}
 	if err := t.write(c.Stdout); err != nil {
 		return err

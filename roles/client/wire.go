@@ -14,12 +14,14 @@ type problem struct {
 
 // accepted is what became of a command.
 type accepted struct {
+	ID      string    `json:"id"`
 	Total   int       `json:"total"`
 	Failed  int       `json:"failed"`
 	Results []outcome `json:"results"`
 }
 
-// outcome is what became of a command for one object; "" = the whole program.
+// outcome is what became of a command for one object; "" = what the
+// command names instead of objects.
 type outcome struct {
 	Object  string `json:"object"`
 	Outcome string `json:"outcome"` // done, refused or failed
