@@ -75,7 +75,9 @@ func Attempts(e *event.Event, before, after *event.Status) []Kind {
 }
 
 // HostAgain tells whether the result of a service makes an attempt to tell of its
-// host's problem again: the service is as bad as before, and the host explains it.
-func HostAgain(host, before, after *event.Status) bool {
-	return host.State != object.Up && after.State != object.OK && after.State == before.State
+// host's problem again: the host explains the service's problem, which is as it was,
+// or nothing checks hosts.
+func HostAgain(settings *object.Settings, host, before, after *event.Status) bool {
+	return host.State != object.Up && after.State != object.OK &&
+		(after.State == before.State || !settings.ActiveChecks(object.Host))
 }

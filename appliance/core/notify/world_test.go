@@ -120,7 +120,7 @@ func (w *world) decide(id object.ID, c fold.Command) error {
 
 	f := notify.FieldsOf(&after.Status, w.hard[id], w.told[id])
 	w.put(id, notify.Turn(f, &before.Status, &after.Status, w.now))
-	if o.Host != nil && e.Kind == event.CheckResult && notify.HostAgain(&w.states[o.Host.ID].Status, &before.Status, &after.Status) {
+	if o.Host != nil && e.Kind == event.CheckResult && notify.HostAgain(w.settings(), &w.states[o.Host.ID].Status, &before.Status, &after.Status) {
 		w.tell(w.set.Get(o.Host.ID), notify.Problem, &w.states[o.Host.ID].Status, e)
 	}
 	for _, kind := range notify.Attempts(e, &before.Status, &w.states[id].Status) {
