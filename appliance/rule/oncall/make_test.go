@@ -83,3 +83,6 @@ func lines(text string) string {
 	}
 	return b.String()
 }
+
+// said makes one line of what a check found.
+func said(words ...any) string { return fmt.Sprintln(words...) }
