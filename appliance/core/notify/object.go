@@ -21,19 +21,19 @@ func (d *decision) period() Check {
 			p = own
 		}
 	}
-	return inside("", p, d.in.Now)
+	return inside("the "+d.kind()+"'s", p, d.in.Now)
 }
 
 // inside asks a period of somebody; nil is always.
 func inside(whose string, p object.Period, now object.Time) Check {
 	if p == nil {
-		return pass("no " + whose + "notification period is set")
+		return pass(whose + " notification period is always")
 	}
 	in, until := p.Window(now)
 	if in {
-		return pass("inside the " + whose + "notification period " + p.Name())
+		return pass("inside " + whose + " notification period " + p.Name())
 	}
-	c := block("outside the " + whose + "notification period " + p.Name())
+	c := block("outside " + whose + " notification period " + p.Name())
 	c.Until = until
 	if until != 0 {
 		c.Why += ", which opens at " + stamp(until)

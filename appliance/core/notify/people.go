@@ -8,7 +8,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// The settings that operators set of contacts; bit by kind of object.
+// What operators set of contacts, for each kind of object.
 const (
 	settingHosts         = "host_notifications"
 	settingServices      = "service_notifications"
@@ -93,7 +93,7 @@ func (d *decision) filters(c *object.Contact, name string, ask func(Gate, func()
 		if changed, known := d.in.Periods[setting(&set, d.byKind(settingHostPeriod, settingServicePeriod))]; known {
 			p = changed
 		}
-		return inside("contact's ", p, d.in.Now)
+		return inside("the contact's", p, d.in.Now)
 	})
 	if d.in.Kind == Custom {
 		return
@@ -168,10 +168,9 @@ func (d *decision) candidates() []candidate {
 	add := func(c *object.Contact, chosen bool, why string) {
 		was := byName[c.Name]
 		if was == nil {
-			was = &candidate{name: c.Name}
+			was = &candidate{name: c.Name, config: c}
 			byName[c.Name] = was
 		}
-		was.config = c
 		if was.why == "" || chosen && !was.chosen {
 			was.chosen, was.why = chosen, why
 		}

@@ -28,13 +28,14 @@ func (b *builder) notifications(objects []*objectfile.Object) {
 	// once.
 	type key struct{ own, people *objectfile.Object }
 	made := map[key]*object.Notification{}
+	read := map[*objectfile.Object]bool{}
 	for _, s := range b.services {
 		k := key{s.source, s.source}
 		if !hasValue(s.source, "contacts") && !hasValue(s.source, "contact_groups") {
 			k.people = b.source[s.object.Host.Name]
 		}
 		if made[k] == nil {
-			made[k] = b.notify(s.object, s.source, k.people)
+			b.once(read, s.source, func() { made[k] = b.notify(s.object, s.source, k.people) })
 		}
 		s.object.Notify = made[k]
 	}
@@ -54,6 +55,17 @@ func (b *builder) quietly(do func()) {
 	kept := b.problems
 	do()
 	b.problems = kept
+}
+
+// once does something with a definition and reports what is wrong with it the first
+// time only.
+func (b *builder) once(done map[*objectfile.Object]bool, o *objectfile.Object, do func()) {
+	if done[o] {
+		b.quietly(do)
+		return
+	}
+	done[o] = true
+	do()
 }
 
 // contactNotify reads what a contact is told and how.
@@ -156,14 +168,14 @@ func (b *builder) contactGroupList(o *objectfile.Object) map[string]bool {
 // steps makes the steps of escalations. Objects of one definition that share
 // everything else get their own notification as soon as they have a step.
 func (b *builder) steps(objects []*objectfile.Object) {
-	own := map[*object.Object]bool{}
+	own, read := map[*object.Object]bool{}, map[*objectfile.Object]bool{}
 	for _, o := range objects {
 		for _, x := range b.escalated(o) {
 			if !own[x] {
 				n := *x.Notify
 				x.Notify, own[x] = &n, true
 			}
-			x.Notify.Steps = append(x.Notify.Steps, b.step(o, x))
+			b.once(read, o, func() { x.Notify.Steps = append(x.Notify.Steps, b.step(o, x)) })
 		}
 	}
 }
