@@ -16,7 +16,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("2026-03-28", "02:30", "", "1 day", "2026-03-29 01:59", "2026-03-29 03:00", int64(1774746000))
 	f.Add("2024-02-29", "0:00", "tuesday,friday", "2 weeks", "2026-10-25 02:30", "2026-10-25 02:31", int64(1792890000))
 	f.Add("9998-12-31", "23:59", "", "52w", "9998-12-31 23:59", "9999-12-31 23:59", int64(253402300799))
-	f.Add("2026-01-05", "24:00", "mon", "12 hours", "2026-03-29 02:30", "", int64(0))
+	f.Add("2026-01-05", "24:00", "mon\n", "12 hours", "2026-03-29\n02:30", "", int64(0))
 	berlin := load(f, "Europe/Berlin")
 	f.Fuzz(func(t *testing.T, start, handover, days, every, from, to string, at int64) {
 		layer := oncall.LayerSpec{Name: "main", Contacts: []string{"alice", "bob"}, Start: start, Handover: handover, Every: every}

@@ -164,23 +164,23 @@ func (r *reader) override(spec OverrideSpec) {
 	name := spec.From + " - " + spec.To
 	from, err := moment(spec.From, r.zone)
 	if err != nil {
-		r.bad("from", "override %s: from: %s", name, err)
+		r.bad("from", "override %q: from: %s", name, err)
 	}
 	to, err := moment(spec.To, r.zone)
 	if err != nil {
-		r.bad("to", "override %s: to: %s", name, err)
+		r.bad("to", "override %q: to: %s", name, err)
 	}
 	switch blank := strings.TrimSpace(spec.Contact) == ""; {
 	case blank && !spec.Nobody:
-		r.bad("contact", `override %s names no contact; write contact: "alice", or nobody: true`, name)
+		r.bad("contact", `override %q names no contact; write contact: "alice", or nobody: true`, name)
 	case !blank && spec.Nobody:
-		r.bad("nobody", "override %s names %q and nobody; write one of the two", name, spec.Contact)
+		r.bad("nobody", "override %q names %q and nobody; write one of the two", name, spec.Contact)
 	}
 	if len(r.problems) > before {
 		return
 	}
 	if to <= from {
-		r.bad("to", "override %s does not end after it begins; write a later time in to", name)
+		r.bad("to", "override %q does not end after it begins; write a later time in to", name)
 		return
 	}
 	o := override{from: milliseconds(from), to: milliseconds(to), source: Source{Override, name, spec.Reason}}
@@ -203,7 +203,7 @@ func (r *reader) overlaps() {
 	for i, at := range order {
 		sorted[i] = r.s.overrides[at]
 		if i > 0 && sorted[i].from < sorted[last].to {
-			r.at(-1, r.indexes[at]).bad("from", "the overrides %s and %s overlap, and only one can count; write the end of the one as the beginning of the other",
+			r.at(-1, r.indexes[at]).bad("from", "the overrides %q and %q overlap, and only one can count; write the end of the one as the beginning of the other",
 				sorted[last].source.Name, sorted[i].source.Name)
 		}
 		if sorted[i].to > sorted[last].to {
