@@ -162,7 +162,7 @@ func (d *decider) changed(next event.ContactStatus, author string, facts ...stri
 
 // switchContact switches what a contact is told about hosts, services or both.
 func (d *decider) switchContact(c SwitchContact) (fold.Decision, error) {
-	_, next, err := d.contact(c.Name)
+	config, next, err := d.contact(c.Name)
 	if err != nil {
 		return fold.Decision{}, err
 	}
@@ -170,13 +170,15 @@ func (d *decider) switchContact(c SwitchContact) (fold.Decision, error) {
 		return fold.Decision{}, refuse("nothing says which notifications of contact %q; name those of hosts, of services or both", c.Name)
 	}
 	to := map[bool]string{true: "on", false: "off"}[c.On]
-	if c.Hosts && next.HostOff == c.On {
-		next.HostOff, next.HostModified = !c.On, next.HostModified|modNotifications
-		next.Settings = d.enter(next.Settings, HostNotifications, to, !c.On, c.Author)
+	if c.Hosts && Tells(config, &next, object.Host) != c.On {
+		off := offByConfig(config, object.Host)
+		next.HostOff, next.HostModified = !c.On && !off, next.HostModified|modNotifications
+		next.Settings = d.enter(next.Settings, HostNotifications, to, c.On == off, c.Author)
 	}
-	if c.Services && next.ServiceOff == c.On {
-		next.ServiceOff, next.ServiceModified = !c.On, next.ServiceModified|modNotifications
-		next.Settings = d.enter(next.Settings, ServiceNotifications, to, !c.On, c.Author)
+	if c.Services && Tells(config, &next, object.Service) != c.On {
+		off := offByConfig(config, object.Service)
+		next.ServiceOff, next.ServiceModified = !c.On && !off, next.ServiceModified|modNotifications
+		next.Settings = d.enter(next.Settings, ServiceNotifications, to, c.On == off, c.Author)
 	}
 	return d.changed(next, c.Author, "to", to)
 }

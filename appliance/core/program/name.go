@@ -1,8 +1,10 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -14,6 +16,21 @@ const (
 	HostNotePeriod       = "host_notification_period"
 	ServiceNotePeriod    = "service_notification_period"
 )
+
+// Tells tells whether notifications about a kind of object are on for a contact: as
+// an operator set it, else as configured.
+func Tells(c *object.Contact, s *event.ContactStatus, k object.Kind) bool {
+	off, name := s.HostOff, HostNotifications
+	if k == object.Service {
+		off, name = s.ServiceOff, ServiceNotifications
+	}
+	on := slices.ContainsFunc(s.Settings, func(e event.Setting) bool { return e.Name == name && e.Value == "on" })
+	return on || !off && !offByConfig(c, k)
+}
+
+func offByConfig(c *object.Contact, k object.Kind) bool {
+	return c.Notify != nil && c.Notify.Of(k).Off
+}
 
 // switchNames are the names of the program-wide switches in events and settings;
 // bit n is object.Program(1<<n). The table is constant.

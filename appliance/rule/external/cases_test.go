@@ -15,6 +15,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 )
 
 type step struct {
@@ -215,8 +216,8 @@ func (w *world) picture() picture {
 	for name, c := range w.set.Contacts {
 		s := w.program.Contacts[name]
 		put := func(field string, v any) { p.fields[[2]string{"contact " + name, field}] = v }
-		put("host_notifications_enabled", !s.HostOff)
-		put("service_notifications_enabled", !s.ServiceOff)
+		put("host_notifications_enabled", program.Tells(c, &s, object.Host))
+		put("service_notifications_enabled", program.Tells(c, &s, object.Service))
 		put("modified_attributes", s.Modified)
 		put("modified_host_attributes", s.HostModified)
 		put("modified_service_attributes", s.ServiceModified)
