@@ -96,6 +96,12 @@ func TestWhoIsOnCall(t *testing.T) {
 			alice Sat 2026-10-24 02:30 24h0m0s (layer main)
 			bob Sun 2026-10-25 02:30 25h0m0s (layer main)
 			alice Mon 2026-10-26 02:30 24h0m0s (layer main)`},
+		{"a start in the hour that comes twice is in the first pass", oncall.Spec{Zone: berlin, Layers: []oncall.LayerSpec{
+			{Name: "main", Contacts: []string{"alice", "bob"}, Start: "2026-10-25", Handover: "02:30", Every: "1 day"},
+		}}, "2026-10-25 00:00", "2026-10-26 02:00", `
+			- Sun 2026-10-25 02:00 30m0s (no layer has anybody)
+			alice Sun 2026-10-25 02:30 25h0m0s (layer main)
+			bob Mon 2026-10-26 02:30 30m0s (layer main)`},
 		{"where a day is skipped, the turn that begins and ends in it has no length", oncall.Spec{Zone: load(t, "Pacific/Apia"), Layers: []oncall.LayerSpec{
 			{Name: "main", Contacts: []string{"alice", "bob", "carol"}, Start: "2011-12-29", Handover: "00:00", Every: "1 day"},
 		}}, "2011-12-29 10:00", "2011-12-31 10:00", `
@@ -214,6 +220,21 @@ func TestATurnThatNeverEndsSaysSo(t *testing.T) {
 	} {
 		if got := s.OnCall(at(t, text)); got != want {
 			t.Errorf("at %s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// Also when it is asked for in the second pass, whose times are before the start
+// by the clock.
+func TestAFirstTurnDoesNotGoBackWithTheClocks(t *testing.T) {
+	for _, every := range []string{"day", "week", "2 weeks"} {
+		s := made(t, oncall.Spec{Zone: load(t, "Europe/Berlin"), Layers: []oncall.LayerSpec{
+			{Name: "main", Contacts: []string{"alice", "bob"}, Start: "2026-10-25", Handover: "02:30", Every: every},
+		}})
+		for _, text := range []string{"2026-10-25 00:30", "2026-10-25 01:10", "2026-10-25 01:40"} {
+			if got := s.OnCall(at(t, text)).Contact; got != "alice" {
+				t.Errorf("every %s, at %s: %q", every, text, got)
+			}
 		}
 	}
 }

@@ -44,6 +44,7 @@ func TestRefusals(t *testing.T) {
 		{"no time of the hand-over", "handover", `layer "main": there is no time of the hand-over; write for example "09:00"`, layerWith(func(l *oncall.LayerSpec) { l.Handover = "" })},
 		{"a hand-over that is no time", "handover", `layer "main": the hand-over "nine" is not a time of day; write hours and minutes such as "09:00"`, layerWith(func(l *oncall.LayerSpec) { l.Handover = "nine" })},
 		{"a hand-over in the 61st minute", "handover", `layer "main": the hand-over "09:60" is not a time of day; write hours and minutes such as "09:00"`, layerWith(func(l *oncall.LayerSpec) { l.Handover = "09:60" })},
+		{"a hand-over in the 26th hour", "handover", `layer "main": the hand-over "25:00" is not a time of day; write hours and minutes such as "09:00"`, layerWith(func(l *oncall.LayerSpec) { l.Handover = "25:00" })},
 		{"a hand-over at the end of the day", "handover", `layer "main": the hand-over "24:00" is on the next day; write "00:00"`, layerWith(func(l *oncall.LayerSpec) { l.Handover = "24:00" })},
 		{"no hand-over at all", "days", `layer "main" never hands over; write the weekdays, for example days: ["monday"], or every: "2 weeks"`, layerWith(func(l *oncall.LayerSpec) { l.Days = nil })},
 		{"a weekday with a slip", "days", `layer "main": the hand-over day "mnoday" is not a weekday; did you mean "monday"?`, layerWith(func(l *oncall.LayerSpec) { l.Days = []string{"mnoday"} })},
@@ -65,6 +66,7 @@ func TestRefusals(t *testing.T) {
 		{"an override in the hour that is skipped", "to", `override "2026-03-29 00:00 - 2026-03-29 02:30": to: 2026-03-29 02:30 does not exist in Europe/Berlin: the clocks go from 2026-03-29 02:00 to 2026-03-29 03:00; write "2026-03-29 03:00" or a time before the change`,
 			inBerlin(overridden(oncall.OverrideSpec{From: "2026-03-29 00:00", To: "2026-03-29 02:30", Contact: "bob"}))},
 		{"an override that ends before it begins", "to", `override "2026-02-02 09:00 - 2026-02-01 09:00" does not end after it begins; write a later time in to`, overridden(oncall.OverrideSpec{From: "2026-02-02 09:00", To: "2026-02-01 09:00", Contact: "bob"})},
+		{"an override of no length", "to", `override "2026-02-02 09:00 - 2026-02-02T09:00:00Z" does not end after it begins; write a later time in to`, overridden(oncall.OverrideSpec{From: "2026-02-02 09:00", To: "2026-02-02T09:00:00Z", Contact: "bob"})},
 		{"two overrides at once", "from", `the overrides "2026-02-01 09:00 - 2026-02-03 09:00" and "2026-02-02 09:00 - 2026-02-02 10:00" overlap, and only one can count; write the end of the one as the beginning of the other`,
 			overridden(oncall.OverrideSpec{From: "2026-02-02 09:00", To: "2026-02-02 10:00", Contact: "bob"}, oncall.OverrideSpec{From: "2026-02-01 09:00", To: "2026-02-03 09:00", Nobody: true})},
 	} {
@@ -84,7 +86,7 @@ func TestRefusals(t *testing.T) {
 func TestEveryProblemIsReportedWithItsPlace(t *testing.T) {
 	spec := oncall.Spec{Layers: []oncall.LayerSpec{weekly("main", "alice"), {Name: "nights"}}, Overrides: []oncall.OverrideSpec{
 		{From: "2026-01-06 00:00", To: "2026-01-08 00:00", Contact: "a"}, {}, {From: "2026-01-01 00:00", To: "2026-01-07 00:00", Contact: "b"},
-		{From: "2026-01-07 12:00", To: "2026-01-07 13:00", Contact: "c"},
+		{From: "2026-01-07 12:00", To: "2026-01-07 13:00", Contact: "c"}, {From: "2026-01-07 14:00", To: "2026-01-07 15:00", Nobody: true},
 	}}
 	_, err := oncall.Parse(spec)
 	var problems oncall.Problems
@@ -97,7 +99,7 @@ func TestEveryProblemIsReportedWithItsPlace(t *testing.T) {
 	}
 	want := []string{
 		said(1, -1, "contacts"), said(1, -1, "start"), said(1, -1, "handover"), said(1, -1, "days"),
-		said(-1, 1, "from"), said(-1, 1, "to"), said(-1, 1, "contact"), said(-1, 0, "from"), said(-1, 3, "from"),
+		said(-1, 1, "from"), said(-1, 1, "to"), said(-1, 1, "contact"), said(-1, 0, "from"), said(-1, 3, "from"), said(-1, 4, "from"),
 	}
 	if strings.Join(got, "") != strings.Join(want, "") {
 		t.Errorf("got\n%swant\n%s", strings.Join(got, ""), strings.Join(want, ""))
