@@ -14,6 +14,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/rule/filter"
+	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -167,7 +168,8 @@ func (s *site) covers(r *event.DowntimeRule, id object.ID) bool {
 	case r.Object != "":
 		return r.Object == id || r.WithServices && r.Object == o.HostObject().ID
 	case r.Group != "":
-		return slices.Contains(set.Groups[r.Group], o)
+		members, err := operate.Members(set, r.Group)
+		return err == nil && slices.Contains(members, o)
 	}
 	f, err := filter.Parse(r.Filter)
 	return err == nil && f.MatchIn(o, s.Projection.State(id), s.Projection.State)

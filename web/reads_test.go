@@ -41,7 +41,7 @@ func TestDowntimesAreListed(t *testing.T) {
 		"object=web03":                  "d7 r1@1772362800000 | r1",
 		"object=web03!http":             " | r1",
 		"object=db01":                   " | r2",
-		"object=db01!disk":              " | ",
+		"object=db01!disk":              " | r2",
 		"filter=service~disk":           "d9 | ",
 		"filter=host%3Dweb03&limit=2":   "d7 r1@1772362800000 | ",
 		"filter=comment~nothing":        " | ",

@@ -54,7 +54,7 @@ func TestTargetsThatCannotBeMeantAreRefused(t *testing.T) {
 		{"a filter that does not parse", `{"command":"check-now","filter":"a (b"}`, "filter", "filter, column 5: the parenthesis of column 3 is never closed"},
 		{"a field that no filter has", `{"command":"check-now","filter":"stat=OK"}`, "filter", `no field is called "stat"`},
 		{"nothing that matches", `{"command":"check-now","filter":"label.role=none"}`, "", `no object matches "label.role=none"`},
-		{"no service in the group", `{"command":"check-now","group":"db-servers","kind":"service"}`, "", `group "db-servers" has no service in it`},
+		{"no service in the group", `{"command":"check-now","group":"net-servers","kind":"service"}`, "", `group "net-servers" has no service in it`},
 		{"a kind that is none", `{"command":"check-now","filter":"*","kind":"hosts"}`, "kind", `no kind is called "hosts"; write one of host, service; did you mean "host"?`},
 		{"a kind of a named object", `{"command":"check-now","object":"web01","kind":"host"}`, "kind", "leave it out for named objects"},
 		{"a scope that is none", `{"command":"check-now","object":"web01","scope":"child"}`, "scope", `no scope is called "child"`},

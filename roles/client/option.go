@@ -29,7 +29,7 @@ func connection() []option {
 func targets() []option {
 	return []option{
 		{name: "filter", arg: "FILTER", help: `everything that matches, as in 'state=CRITICAL and label.role=db'; "*" = everything`},
-		{name: "group", arg: "GROUP", help: "hosts and services of a group"},
+		{name: "group", arg: "GROUP", help: "hosts of a group with their services, and services in it"},
 		{name: "kind", arg: "KIND", help: "with -filter and -group: only host, or only service"},
 		{name: "scope", arg: "SCOPE", help: "what else the named hosts stand for: " + strings.Join(scopes(), ", ")},
 	}

@@ -153,7 +153,9 @@ func (r *reconcile) begin(e *Engine, rule event.DowntimeRule, now object.Time) {
 			r.list = append(r.list, o.Services...)
 		}
 	case rule.Group != "":
-		r.list = r.set.Groups[rule.Group]
+		if r.list, err = operate.Members(r.set, rule.Group); err != nil {
+			return // it left the config; it may come back
+		}
 	default:
 		w := operate.World{Set: r.set, State: e.proj.State}
 		if r.match, err = w.Matcher(rule.Filter); err != nil {

@@ -13,8 +13,8 @@ import (
 	"jaque.sh/jaque/roles/engine"
 )
 
-// fleet is site with every host and service in group web, and no checks: days pass
-// in these tests.
+// fleet is site with every host and service in group web, the hosts in group hosts
+// too, and no checks: days pass in these tests.
 func fleet(hosts, services int) *object.Set {
 	set := site(hosts, services)
 	for _, o := range set.Objects {
@@ -22,6 +22,9 @@ func fleet(hosts, services int) *object.Set {
 		o.Groups = []string{"web"}
 		set.Groups["web"] = append(set.Groups["web"], o)
 		o.Labels = map[string]string{"role": "web"}
+		if o.Kind() == object.Host {
+			set.Groups["hosts"] = append(set.Groups["hosts"], o)
+		}
 	}
 	return set
 }
@@ -46,6 +49,7 @@ func TestARecurringDowntimeComesEveryNight(t *testing.T) {
 	for name, r := range map[string]event.DowntimeRule{
 		"for a host with its services": {Object: "h0", WithServices: true},
 		"for a group":                  {Group: "web"},
+		"for a group of hosts":         {Group: "hosts"},
 		"for a filter":                 {Filter: "label.role=web"},
 		"for everything":               {Filter: "*"},
 	} {

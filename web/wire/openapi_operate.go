@@ -15,7 +15,7 @@ func operatorSchemas() dict {
 	}
 	return dict{
 		"Command":  commandSchema(),
-		"Preview":  record(dict{"total": typed("integer"), "items": items("Touched"), "occurrences": items("Occurrence")}),
+		"Preview":  record(dict{"total": typed("integer"), "note": typed("string"), "items": items("Touched"), "occurrences": items("Occurrence")}),
 		"Touched":  record(dict{"object": typed("string")}),
 		"Accepted": record(dict{"id": typed("string"), "total": typed("integer"), "failed": typed("integer"), "results": items("Outcome")}),
 		"Outcome": record(dict{
@@ -68,7 +68,7 @@ func commandSchema() dict {
 		"command":     dict{"type": "string", "enum": commandWords()},
 		"object":      text("one host or host!service"),
 		"objects":     said("list", "several of them"),
-		"group":       text("every member of a group"),
+		"group":       text("the hosts of a group with their services, and services in it"),
 		"filter":      text("everything that matches, * = everything"),
 		"program":     flag("the whole program (enable, disable)"),
 		"contact":     text("a contact (enable, disable of notifications)"),

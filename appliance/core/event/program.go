@@ -41,7 +41,7 @@ type DowntimeRule struct {
 	// What it is for: exactly one of Object, Group and Filter.
 	Object       object.ID // "o"
 	WithServices bool      // "ws", with Object a host: all its services too
-	Group        string    // "g", hosts and services of a group
+	Group        string    // "g", hosts of a group with their services, and services in it
 	Filter       string    // "fi", everything that matches
 
 	Start    object.Time // "s", once: the start; recurring: the first day it may begin

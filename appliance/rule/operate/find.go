@@ -75,12 +75,29 @@ func ByAddress(set *object.Set, address string) *object.Object {
 	return nil
 }
 
-// Group returns the members of a group in the order of the set, or an *Error.
+// Group returns the objects whose config names a group, in the order of the set,
+// or an *Error. What an operator means by a group are its Members.
 func Group(set *object.Set, name string) ([]*object.Object, error) {
 	if members, ok := set.Groups[name]; ok {
 		return members, nil
 	}
 	return nil, unknown("group", name, keys(set.Groups), nil)
+}
+
+// Members returns what a group stands for: the hosts in it with all their
+// services, and the services that are in it themselves, each once and in the order
+// of the set; or an *Error. A filter on the group matches the same objects.
+func Members(set *object.Set, name string) ([]*object.Object, error) {
+	direct, err := Group(set, name)
+	if err != nil {
+		return nil, err
+	}
+	u := union{seen: make(map[object.ID]bool, len(direct))}
+	for _, o := range direct {
+		u.add(o)
+		u.add(o.Services...)
+	}
+	return u.list, nil
 }
 
 // Contact returns a contact, or an *Error.

@@ -33,6 +33,12 @@ func world() *operate.World {
 		}
 	}
 	objects = append(objects, &object.Object{ID: "gw!ping", Name: "ping", Host: gw, Rule: rule})
+	gw.Groups = []string{"core"}
+	for _, o := range objects {
+		if o.ID == "web!disk" {
+			o.Groups = append(o.Groups, "core")
+		}
+	}
 	set := object.NewSet("1", object.DefaultSettings(), objects)
 	set.Groups["empty"] = nil
 	set.Contacts = map[string]*object.Contact{"ops": {Name: "ops"}}
@@ -72,6 +78,10 @@ func TestTargets(t *testing.T) {
 		{"a host and what is behind it", operate.Target{Objects: []object.ID{"sw2"}, Scope: operate.WithChildren}, "sw2 web"},
 		{"hosts and services behind", operate.Target{Objects: []object.ID{"sw1"}, Scope: operate.Beyond}, "web web!disk web!http"},
 		{"a group", operate.Target{Group: "front"}, "sw1 web web!disk web!http"},
+		{"a group of hosts means their services too", operate.Target{Group: "core"}, "gw gw!ping web!disk"},
+		{"the services of its hosts and those in it themselves", operate.Target{Group: "core", Kind: "service"}, "gw!ping web!disk"},
+		{"only the hosts in it", operate.Target{Group: "core", Kind: "host"}, "gw"},
+		{"a filter on a group matches the same", operate.Target{Filter: "group=core"}, "gw gw!ping web!disk"},
 		{"the services of a group", operate.Target{Group: "front", Kind: "service"}, "web!disk web!http"},
 		{"the hosts of a group", operate.Target{Group: "front", Kind: "host"}, "sw1 web"},
 		{"the services of a group's hosts", operate.Target{Group: "front", Scope: operate.Services}, "web!disk web!http"},

@@ -53,7 +53,7 @@ func (w *World) named(t *Target) ([]*object.Object, error) {
 	}
 	switch {
 	case t.Group != "":
-		members, err := Group(w.Set, t.Group)
+		members, err := Members(w.Set, t.Group)
 		if err != nil {
 			return nil, err
 		}
