@@ -105,10 +105,11 @@ func (p *plan) unconfirmed(text string) string {
 func (p *plan) preview() view.Preview {
 	v := view.Preview{Total: len(p.touched)}
 	if p.wish.Program == nil || len(p.touched) > 0 {
-		v.Text = "It touches " + view.Count(v.Total, "object.", "objects.")
-		if c, ok := p.wish.Program.(program.PutRule); ok && c.Rule.Object.Kind() == object.Host && (c.Rule.WithServices || c.Rule.Group+c.Rule.Filter != "") {
-			v.Text = "It touches " + view.Count(v.Total, "object", "objects") + " now, and those that are added later."
+		v.Text = "It touches " + view.Count(v.Total, "object", "objects")
+		if later := reach(&p.wish); later != "" {
+			v.Text += " now, " + later
 		}
+		v.Text += "."
 	}
 	for _, id := range p.touched[:min(shown, len(p.touched))] {
 		v.Names = append(v.Names, view.Link{Label: string(id), URL: view.URL(id)})

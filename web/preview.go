@@ -3,10 +3,12 @@ package web
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/filter"
 	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/web/wire"
 )
@@ -20,6 +22,9 @@ const (
 // begin.
 func (s *site) preview(r *operate.Request, objects []object.ID) (wire.Preview, error) {
 	p := wire.Preview{Total: len(objects), Items: []wire.Touched{}}
+	if later := reach(r); later != "" {
+		p.Note = "it touches " + strconv.Itoa(p.Total) + " now, " + later
+	}
 	for _, id := range objects[:min(len(objects), previewed)] {
 		p.Items = append(p.Items, wire.Touched{Object: id})
 	}
@@ -29,6 +34,26 @@ func (s *site) preview(r *operate.Request, objects []object.ID) (wire.Preview, e
 		return p, err
 	}
 	return p, nil
+}
+
+// reach says whether a downtime is also for objects that are added later, "" for
+// anything else and where the objects are named one by one.
+func reach(r *operate.Request) string {
+	if c, ok := r.Program.(program.PutRule); ok {
+		if c.Rule.WithServices || c.Rule.Group+c.Rule.Filter != "" {
+			return "and those that are added later"
+		}
+		return ""
+	}
+	if _, ok := r.Command.(fold.ScheduleDowntime); !ok || r.Target.Filter+r.Target.Group == "" {
+		return ""
+	}
+	if f, err := filter.Parse(r.Target.Filter); err == nil {
+		if field, _, yes := f.Stateful(); yes {
+			return "only those that match now, because the filter asks for " + field
+		}
+	}
+	return "only those that are there now"
 }
 
 // accepted says what became of a command. Of very many results those that failed

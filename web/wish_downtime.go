@@ -48,12 +48,19 @@ func (w *wisher) scheduleDowntime() (operate.Request, error) {
 		}
 	}
 	lasting := ruleFor(&rule, &t)
+	var moves error
+	if lasting && t.Filter != "" {
+		moves = operate.Lasting(t.Filter) // not the rule's, for the column
+		lasting = recurring || moves == nil
+	}
 	switch {
 	case recurring && !lasting:
 		return operate.Request{}, badField("scope", "a recurring downtime takes the scope services or with-services of named hosts; write one of them, or a filter")
 	case (recurring || d.Trigger == "" && !plain(&t)) && len(rule.Filter) > longestComment:
 		return operate.Request{}, badField(w.widest(), "the objects of a downtime for many make a filter of %d bytes, of at most %d; write a group or a shorter filter",
 			len(rule.Filter), longestComment)
+	case recurring && moves != nil:
+		return operate.Request{}, refused(moves)
 	case recurring || (lasting && d.Trigger == "" && !plain(&t)):
 		return operate.Request{Target: ruleTarget(&rule), Program: program.PutRule{Rule: rule}}, nil
 	}

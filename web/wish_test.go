@@ -290,8 +290,8 @@ func TestDowntimesAreForObjectsOrForRules(t *testing.T) {
 		},
 		{"a filter", `"filter":"label.role=db",` + times, rule(func(r *event.DowntimeRule) { r.Filter = "label.role=db" })},
 		{
-			"services of a filter", `"filter":"a or label.role=db","kind":"service",` + times,
-			rule(func(r *event.DowntimeRule) { r.Filter = "(a or label.role=db) and kind=service" }),
+			"services of a filter", `"filter":"host=a or label.role=db","kind":"service",` + times,
+			rule(func(r *event.DowntimeRule) { r.Filter = "(host=a or label.role=db) and kind=service" }),
 		},
 		{"every host", `"filter":"*","kind":"host",` + times, rule(func(r *event.DowntimeRule) { r.Filter = "kind=host" })},
 		{

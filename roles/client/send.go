@@ -135,6 +135,9 @@ func (c *call) look(ctx context.Context, write func([]byte) (int, error)) (previ
 		if c.note != "" {
 			fmt.Fprintln(&b, c.note)
 		}
+		if p.Note != "" {
+			fmt.Fprintln(&b, p.Note)
+		}
 		fmt.Fprintf(&b, "%s would be touched, nothing was done.\n", plural(p.Total, "object"))
 		_, err = write([]byte(b.String()))
 	}

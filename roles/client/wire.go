@@ -30,7 +30,8 @@ type outcome struct {
 
 // preview is what a command would do.
 type preview struct {
-	Total int `json:"total"`
+	Total int    `json:"total"`
+	Note  string `json:"note"` // whether a downtime is also for what is added later
 	Items []struct {
 		Object string `json:"object"`
 	} `json:"items"`

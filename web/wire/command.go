@@ -4,8 +4,9 @@ import "jaque.sh/jaque/appliance/core/object"
 
 // Preview is what a command would do.
 type Preview struct {
-	Total       int          `json:"total"` // objects it would touch
-	Items       []Touched    `json:"items"` // the first of them
+	Total       int          `json:"total"`          // objects it would touch
+	Note        string       `json:"note,omitempty"` // whether a downtime is also for those that are added later
+	Items       []Touched    `json:"items"`          // the first of them
 	Occurrences []Occurrence `json:"occurrences,omitempty"`
 }
 

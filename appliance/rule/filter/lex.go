@@ -9,7 +9,7 @@ const (
 	end kind = iota
 	word
 	quoted
-	operator // = != ~ !~
+	operator // = != ~ !~, and < <= > >= after the name of a field
 	not
 	open
 	shut
@@ -53,6 +53,13 @@ func lex(text string) ([]token, error) {
 		case c == '!':
 			out = append(out, token{not, "!", col})
 			i++
+		case (c == '<' || c == '>') && afterField(out):
+			n := 1
+			if i+1 < len(runes) && runes[i+1] == '=' {
+				n = 2
+			}
+			out = append(out, token{operator, string(runes[i : i+n]), col})
+			i += n
 		default:
 			n := plain(runes[i:])
 			out = append(out, token{word, string(runes[i : i+n]), col})
@@ -60,6 +67,18 @@ func lex(text string) ([]token, error) {
 		}
 	}
 	return append(out, token{end, "", len(runes) + 1}), nil
+}
+
+// afterField tells whether the last token names a field, so that < and > compare
+// it. Elsewhere they are letters of a text.
+func afterField(tokens []token) bool {
+	return len(tokens) > 0 && tokens[len(tokens)-1].kind == word && isField(tokens[len(tokens)-1].text)
+}
+
+func isField(name string) bool {
+	name = strings.ToLower(name)
+	_, ok := fields[name]
+	return ok || strings.HasPrefix(name, "label.")
 }
 
 // plain returns how many runes belong to the word at the start. A "!" inside a
@@ -70,6 +89,9 @@ func plain(runes []rune) int {
 			return i
 		}
 		if c == '!' && i+1 < len(runes) && (runes[i+1] == '=' || runes[i+1] == '~') {
+			return i
+		}
+		if (c == '<' || c == '>') && i > 0 && isField(string(runes[:i])) {
 			return i
 		}
 	}

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,6 +75,12 @@ type (
 		contains bool
 		exact    bool // capitals count
 	}
+	// ordered compares a number.
+	ordered struct {
+		get   getter
+		op    string // < <= > >=
+		limit int
+	}
 	text struct{ lower string }
 )
 
@@ -116,6 +123,24 @@ func (n compare) match(o *object.Object, s *fold.State, _ Look) bool {
 			return v == n.value
 		}
 		return strings.EqualFold(v, n.value)
+	})
+}
+
+func (n ordered) match(o *object.Object, s *fold.State, _ Look) bool {
+	return n.get(o, s, func(v string) bool {
+		have, err := strconv.Atoi(v)
+		if err != nil {
+			return false
+		}
+		switch n.op {
+		case "<":
+			return have < n.limit
+		case "<=":
+			return have <= n.limit
+		case ">":
+			return have > n.limit
+		}
+		return have >= n.limit
 	})
 }
 

@@ -2,7 +2,9 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 )
 
@@ -24,8 +26,9 @@ func fail(col int, format string, args ...any) *Error {
 
 // Filter is a parsed filter; any goroutine may use it.
 type Filter struct {
-	root node
-	text string
+	root   node
+	text   string
+	moving moving
 }
 
 // String returns the text the filter was made from.
@@ -51,12 +54,13 @@ func Parse(text string) (*Filter, error) {
 	if t := p.peek(); t.kind != end {
 		return nil, fail(t.col, "%q has no opening parenthesis; remove it", t.text)
 	}
-	return &Filter{root: root, text: text}, nil
+	return &Filter{root: root, text: text, moving: p.moving}, nil
 }
 
 type parser struct {
 	tokens []token
 	at     int
+	moving moving
 }
 
 func (p *parser) peek() token { return p.tokens[p.at] }
@@ -172,10 +176,13 @@ func (p *parser) term(depth int) (node, error) {
 		}
 		// A flag is a word like any other; in quotes it is a text to search for.
 		if f, ok := flags[strings.ToLower(t.text)]; ok {
+			p.moves(strings.ToLower(t.text), t.col)
 			return f, nil
 		}
+		p.moves("output", t.col)
 		return newText(t.text), nil
 	case quoted:
+		p.moves("output", t.col)
 		return newText(t.text), nil
 	case operator:
 		return nil, fail(t.col, "%q needs a field on its left, as in state=CRITICAL", t.text)
@@ -196,6 +203,7 @@ func (p *parser) comparison(field token) (node, error) {
 	name := strings.ToLower(field.text)
 	// Two objects may differ in capitals alone, and an id means one.
 	n := compare{value: value.text, contains: strings.HasSuffix(op.text, "~"), exact: name == "id"}
+	counted := name == "comments" || name == "downtimes"
 	// Field names are the same in any case, the names of labels are not.
 	if label, ok := strings.CutPrefix(name, "label."); ok && label != "" {
 		n.get = labelOf(field.text[len("label."):])
@@ -204,12 +212,25 @@ func (p *parser) comparison(field token) (node, error) {
 	} else {
 		return nil, fail(field.col, "no field is called %q; write one of %s", field.text, strings.Join(Fields(), ", "))
 	}
+	if !slices.Contains(configured, name) && !strings.HasPrefix(name, "label.") {
+		p.moves(name, field.col)
+	}
+	order := strings.ContainsAny(op.text, "<>")
 	switch {
+	case order && !counted:
+		return nil, fail(op.col, "%s has no order; only comments and downtimes are compared with %s, as in comments>0", field.text, op.text)
 	case n.contains:
 	case !known(name, value.text):
 		return nil, fail(value.col, "%q is no %s; write one of %s", value.text, name, strings.Join(words(name), ", "))
-	case (name == "comments" || name == "downtimes") && strings.Trim(value.text, "0123456789") != "":
+	case counted && (value.text == "" || strings.Trim(value.text, "0123456789") != ""):
 		return nil, fail(value.col, "%q is no number of %s; write digits, as in %s=0", value.text, name, name)
+	}
+	if order {
+		limit, err := strconv.Atoi(value.text)
+		if err != nil {
+			return nil, fail(value.col, "%q is too large a number of %s; write a smaller one", value.text, name)
+		}
+		return ordered{n.get, op.text, limit}, nil
 	}
 	if n.contains {
 		n.value = strings.ToLower(n.value)

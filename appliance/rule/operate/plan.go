@@ -78,7 +78,7 @@ func (w *World) checkRule(r *event.DowntimeRule) error {
 			return err
 		}
 	default:
-		if _, err := w.Matcher(r.Filter); err != nil {
+		if err := Lasting(r.Filter); err != nil {
 			return err
 		}
 	}

@@ -150,6 +150,8 @@ var badRequests = []struct {
 	{"a downtime for two things", put(event.DowntimeRule{Group: "front", Filter: "*"}), operate.Malformed, "one of"},
 	{"a downtime for an unknown object", put(event.DowntimeRule{Object: "wep"}), operate.NotFound, "did you mean web?"},
 	{"a downtime for an unknown group", put(event.DowntimeRule{Group: "x"}), operate.NotFound, `no group "x"`},
+	{"a downtime for what is a problem now", put(event.DowntimeRule{Filter: "problem and host=gw"}), operate.BadFilter, `column 1: "problem" changes by itself`},
+	{"a downtime for what an output says", put(event.DowntimeRule{Filter: "host=gw disk"}), operate.BadFilter, "column 9: the output, where a text"},
 	{"a downtime for a bad filter", put(event.DowntimeRule{Filter: "(a"}), operate.BadFilter, "column 3"},
 	{"a downtime for the services of a service", put(event.DowntimeRule{Object: "web!http", WithServices: true}), operate.WrongScope, "is a service"},
 	{"a zone without ranges", put(event.DowntimeRule{Object: "web", Zone: "Europe/Berlin"}), operate.Malformed, "add ranges"},

@@ -120,6 +120,15 @@ func (w *World) Matcher(text string) (func(*object.Object) bool, error) {
 	if text == "*" {
 		return func(*object.Object) bool { return true }, nil
 	}
+	f, err := parsed(text)
+	if err != nil {
+		return nil, err
+	}
+	return func(o *object.Object) bool { return f.MatchIn(o, w.state(o), w.State) }, nil
+}
+
+// parsed reads a filter. An error is an *Error with the column.
+func parsed(text string) (*filter.Filter, error) {
 	f, err := filter.Parse(text)
 	if err != nil {
 		bad := &Error{Fault: BadFilter, Text: err.Error()}
@@ -128,7 +137,26 @@ func (w *World) Matcher(text string) (func(*object.Object) bool, error) {
 		}
 		return nil, bad
 	}
-	return func(o *object.Object) bool { return f.MatchIn(o, w.state(o), w.State) }, nil
+	return f, nil
+}
+
+// Lasting refuses a filter whose objects change while the config stays as it is:
+// it cannot say whom a rule is for. An error is an *Error with the column.
+func Lasting(text string) error {
+	f, err := parsed(text)
+	if err != nil {
+		return err
+	}
+	if field, column, yes := f.Stateful(); yes {
+		what := fmt.Sprintf("%q", field)
+		if field == "output" {
+			what = "the output, where a text is searched for,"
+		}
+		return &Error{Fault: BadFilter, Column: column, Text: fmt.Sprintf(
+			"filter, column %d: %s changes by itself, so nobody could tell whom the downtime is for later; ask for host, service, group, label.NAME, kind, zone or id instead, or schedule a downtime that happens once",
+			column, what)}
+	}
+	return nil
 }
 
 // state returns what is known of an object, as never checked where that is
