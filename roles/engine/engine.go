@@ -79,11 +79,14 @@ type Options struct {
 	SnapshotEvents uint64
 	// Handlers runs event handlers; nil = none run.
 	Handlers HandlerRunner
-	// HandlersAtOnce bounds the events whose handlers run at once, QueuedHandlers
-	// those that wait for it; HandlerTimeout is how long one handler may run.
-	// Default 32, 1000 and 30 s.
+	// HandlersAtOnce bounds the objects' own handlers that run at once, and a
+	// quarter of it those of one definition and each of the program's two.
+	// QueuedHandlers bounds those that wait, half of it those of one definition.
+	// Default 32 and 1000.
 	HandlersAtOnce, QueuedHandlers int
-	HandlerTimeout                 time.Duration
+	// HandlerTimeout is how long a handler may run, HandlerWait how long it may
+	// wait. Default 30 s and 5 minutes.
+	HandlerTimeout, HandlerWait time.Duration
 	// Confirm is how long a command waits for the log; default 15 s.
 	Confirm time.Duration
 	// Grace is how long a stop waits for running checks; default 5 s.
@@ -106,6 +109,7 @@ func (o *Options) fill() error {
 	o.HandlersAtOnce = orDefault(o.HandlersAtOnce, handlersAtOnce)
 	o.QueuedHandlers = orDefault(o.QueuedHandlers, handlersQueued)
 	o.HandlerTimeout = orDefault(o.HandlerTimeout, handlerTimeout)
+	o.HandlerWait = orDefault(o.HandlerWait, handlerWait)
 	o.Confirm = orDefault(o.Confirm, 15*time.Second)
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	return nil

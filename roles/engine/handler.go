@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -13,7 +13,6 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
-	"jaque.sh/jaque/appliance/journal"
 )
 
 // HandlerJob is one event handler to run.
@@ -44,14 +43,36 @@ const (
 	handlersAtOnce = 32
 	handlersQueued = 1000
 	handlerTimeout = 30 * time.Second
+	handlerWait    = 5 * time.Minute
 )
+
+// A part of the places is the most that one definition may take, and a part of the
+// line the most in which it may wait: one that hangs leaves room for the others.
+const (
+	placesPart = 4
+	linePart   = 2
+)
+
+// globalFirst is how long an object's own handler lets the program's for the same
+// event go first; one that hangs does not hold it up for longer.
+const globalFirst = object.Time(2000)
+
+// handlerLook is how often the line is looked at while no place becomes free.
+const handlerLook = object.Time(1000)
 
 // handling is what the loop knows of event handlers. It belongs to the loop's
 // goroutine, but for what says otherwise.
 type handling struct {
-	line   []*reaction // wait for a place or for an earlier one of their object; oldest first
-	busy   map[object.ID]bool
-	places int
+	line []*reaction // wait for a place or for an earlier one of their object; oldest first
+	runs map[turn]*reaction
+	own  int            // of those that run: handlers of objects
+	used map[string]int // places by definition
+	wait map[string]int // in line, by definition
+
+	changed bool        // a place became free, or somebody came
+	next    object.Time // when the line is looked at in any case
+	warned  object.Time // when drops were last logged
+	quiet   int         // drops since then
 
 	ended []ran // guarded by the inbox's lock
 
@@ -61,48 +82,60 @@ type handling struct {
 	waiting, running atomic.Int64 // for the metrics; any goroutine may read them
 }
 
-// reaction is the handlers that run for one event, one after the other.
+// turn names the handlers that run one after the other: those of one object, and
+// apart from them those of the program for it.
+type turn struct {
+	object object.ID
+	global bool
+}
+
+// reaction is one handler that runs for one event.
 type reaction struct {
-	jobs   []HandlerJob
-	global bool   // the first job is the handler of the whole program
+	job    HandlerJob
+	global bool   // it is the handler of the whole program
+	key    string // of its definition
 	event  string // id of the event
 	about  string // the condition that it reports
+	since  object.Time
+	after  *reaction // the program's for the same event; nil = there is none
+	over   bool      // it ended or was dropped
 }
+
+func (r *reaction) turn() turn { return turn{r.job.Object.ID, r.global} }
 
 // ran is the outcome of one handler.
 type ran struct {
 	of     *reaction
-	job    int
 	result HandlerResult
-	last   bool
 }
 
 func newHandling(reg prometheus.Registerer) *handling {
 	h := &handling{
-		busy: map[object.ID]bool{},
+		runs: map[turn]*reaction{}, used: map[string]int{}, wait: map[string]int{},
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "jaque_engine_handlers_total", Help: "Event handlers that ran, by outcome.",
+			Name: "jaque_engine_handlers_total", Help: "Event handlers, by what became of them.",
 		}, []string{"outcome"}),
 		took: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "jaque_engine_handler_seconds", Help: "How long event handlers ran.",
 			Buckets: []float64{.01, .05, .1, .5, 1, 5, 10, 30, 60},
 		}),
-		dropped: counter("jaque_engine_handlers_dropped_total", "Event handlers that did not run because too many waited, or because the engine ended."),
+		dropped: counter("jaque_engine_handlers_dropped_total",
+			"Event handlers that did not run or not to their end: too many waited, they waited too long, the state changed meanwhile, or the engine ended."),
 	}
-	for _, outcome := range []string{handlerOK, handlerFailed, handlerTimedOut, handlerNotRun} {
+	for _, outcome := range []string{handlerOK, handlerFailed, handlerTimedOut, handlerNotRun, handlerDropped} {
 		h.total.WithLabelValues(outcome)
 	}
 	gauge := func(name, help string, v *atomic.Int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(v.Load()) })
 	}
 	reg.MustRegister(h.total, h.took, h.dropped,
-		gauge("jaque_engine_waiting_handlers", "Events whose handlers wait for a place.", &h.waiting),
-		gauge("jaque_engine_running_handlers", "Events whose handlers run.", &h.running))
+		gauge("jaque_engine_waiting_handlers", "Event handlers that wait for a place.", &h.waiting),
+		gauge("jaque_engine_running_handlers", "Event handlers that run.", &h.running))
 	return h
 }
 
 // idle tells whether no handler runs or waits.
-func (h *handling) idle() bool { return h.places == 0 && len(h.line) == 0 }
+func (h *handling) idle() bool { return len(h.runs) == 0 && len(h.line) == 0 }
 
 // handle puts the handlers for an event in line: the program's first, then the
 // object's own. Only who wrote an event runs its handlers, and only while it
@@ -113,8 +146,8 @@ func (e *Engine) handle(key int32, ev *event.Event) {
 		e.opt.Handlers == nil || !fold.Handles(ev, o.Rule) {
 		return
 	}
-	r := e.reaction(o, ev)
-	if r == nil {
+	reactions := e.reactions(o, ev)
+	if reactions == nil {
 		return
 	}
 	env := e.env(key)
@@ -123,21 +156,24 @@ func (e *Engine) handle(key int32, ev *event.Event) {
 		return
 	}
 	h := e.handling
-	if len(h.line) >= e.opt.QueuedHandlers {
-		h.dropped.Add(float64(len(r.jobs)))
-		e.log.Warn("too many event handlers wait, one does not run", "object", string(o.ID), "waiting", len(h.line))
-		return
+	for _, r := range reactions {
+		if len(h.line) >= e.opt.QueuedHandlers || h.wait[r.key] >= max(1, e.opt.QueuedHandlers/linePart) {
+			e.drop(r, "too many handlers wait")
+			continue
+		}
+		h.line = append(h.line, r)
+		h.wait[r.key]++
+		h.changed = true
 	}
-	h.line = append(h.line, r)
 	h.waiting.Store(int64(len(h.line)))
 }
 
-// reaction collects the handlers for an event, nil if there are none.
-func (e *Engine) reaction(o *object.Object, ev *event.Event) *reaction {
+// reactions collects the handlers for an event, nil if there are none.
+func (e *Engine) reactions(o *object.Object, ev *event.Event) (all []*reaction) {
 	set := e.proj.Set()
-	global := set.ServiceHandler
+	global, globalKey := set.ServiceHandler, "all services"
 	if o.Kind() == object.Host {
-		global = set.HostHandler
+		global, globalKey = set.HostHandler, "all hosts"
 	}
 	if global == nil && o.Rule.Handler == nil {
 		return nil
@@ -147,13 +183,31 @@ func (e *Engine) reaction(o *object.Object, ev *event.Event) *reaction {
 		// A soft recovery is stored as hard, but handlers are told what it is.
 		st.Status.Type, st.Status.Attempt = object.Soft, w.Attempt+1
 	}
-	r := &reaction{global: global != nil, event: ev.ID, about: condition(o, &st.Status)}
-	for _, handler := range []*object.Handler{global, o.Rule.Handler} {
-		if handler != nil {
-			r.jobs = append(r.jobs, HandlerJob{Object: o, Handler: handler, State: &st, Timeout: e.opt.HandlerTimeout})
-		}
+	add := func(handler *object.Handler, global bool, key string) {
+		all = append(all, &reaction{
+			job:    HandlerJob{Object: o, Handler: handler, State: &st, Timeout: e.opt.HandlerTimeout},
+			global: global, key: key, event: ev.ID, about: condition(o, &st.Status), since: object.At(time.Now()),
+		})
 	}
-	return r
+	if global != nil {
+		add(global, true, globalKey)
+	}
+	if own := o.Rule.Handler; own != nil {
+		add(own, false, definition(own))
+	}
+	if len(all) == 2 {
+		all[1].after = all[0]
+	}
+	return all
+}
+
+// definition tells definitions of handlers apart: by name where there is one, else
+// by what they start.
+func definition(h *object.Handler) string {
+	if h.Name != "" {
+		return "name " + h.Name
+	}
+	return "line " + h.Shell + strings.Join(h.Plugin, "\x00")
 }
 
 // condition is an object's condition as Nagios writes it: "CRITICAL;SOFT;2".
@@ -161,137 +215,91 @@ func condition(o *object.Object, st *event.Status) string {
 	return st.State.Name(o.Kind()) + ";" + strings.ToUpper(st.Type.String()) + ";" + strconv.Itoa(int(st.Attempt))
 }
 
-// startHandlers starts what waits, as far as there are places. Handlers of one
-// object run in the order of its events.
+// startHandlers starts what waits, as far as there are places, and drops what has
+// become pointless. Handlers of one object run in the order of its events.
 func (e *Engine) startHandlers(ctx context.Context) {
 	h := e.handling
 	e.takeRan()
-	if len(h.line) == 0 || h.places >= e.opt.HandlersAtOnce {
+	now := object.At(time.Now())
+	if len(h.line) == 0 || !h.changed && now < h.next {
 		return
 	}
+	h.changed, h.next = false, now+handlerLook
 	waits := h.line[:0]
-	ahead := map[object.ID]bool{}
+	ahead := map[turn]bool{}
 	for _, r := range h.line {
-		id := r.jobs[0].Object.ID
-		if h.busy[id] || ahead[id] || h.places >= e.opt.HandlersAtOnce {
-			ahead[id] = true
+		if why := e.outdated(r, now); why != "" {
+			h.leave(r)
+			e.drop(r, why)
+			continue
+		}
+		if t := r.turn(); h.runs[t] != nil || ahead[t] || !e.placeFor(r, now) {
+			ahead[t] = true
 			waits = append(waits, r)
 			continue
 		}
-		h.busy[id] = true
-		h.places++
-		go e.runHandlers(ctx, r)
+		h.leave(r)
+		h.enter(r)
+		go func() {
+			res := e.opt.Handlers.Handle(ctx, r.job)
+			e.inbox.put(func() { h.ended = append(h.ended, ran{r, res}) })
+		}()
 	}
 	clear(h.line[len(waits):])
 	h.line = waits
 	h.waiting.Store(int64(len(h.line)))
-	h.running.Store(int64(h.places))
+	h.running.Store(int64(len(h.runs)))
 }
 
-// runHandlers runs the handlers of one event and tells the loop what became of each.
-func (e *Engine) runHandlers(ctx context.Context, r *reaction) {
-	for i, job := range r.jobs {
-		res := e.opt.Handlers.Handle(ctx, job)
-		last := i == len(r.jobs)-1
-		e.inbox.put(func() { e.handling.ended = append(e.handling.ended, ran{r, i, res, last}) })
+// outdated says why a handler that waits is not to run any more, "" if it is.
+func (e *Engine) outdated(r *reaction, now object.Time) string {
+	o := r.job.Object
+	if e.proj.Set().Get(o.ID) == nil {
+		return "the object left the config"
 	}
+	if waited := now.Sub(r.since); waited > e.opt.HandlerWait {
+		return fmt.Sprintf("it waited longer than %s for a place", e.opt.HandlerWait)
+	}
+	if st := e.proj.State(o.ID).Status.State; st != r.job.State.Status.State {
+		return "the state changed to " + st.Name(o.Kind()) + " while it waited"
+	}
+	return ""
 }
 
-// takeRan takes the outcomes of handlers and puts them on the log.
-func (e *Engine) takeRan() {
+// placeFor tells whether a handler may start. The program's two handlers have
+// places of their own.
+func (e *Engine) placeFor(r *reaction, now object.Time) bool {
 	h := e.handling
-	e.inbox.mu.Lock()
-	ended := h.ended
-	h.ended = nil
-	e.inbox.mu.Unlock()
-	for i := range ended {
-		r := &ended[i]
-		if r.last {
-			delete(h.busy, r.of.jobs[0].Object.ID)
-			h.places--
-		}
-		e.onRan(r)
+	if r.after != nil && !r.after.over && now < r.since+globalFirst {
+		return false
 	}
-	h.running.Store(int64(h.places))
+	return h.used[r.key] < max(1, e.opt.HandlersAtOnce/placesPart) && (r.global || h.own < e.opt.HandlersAtOnce)
 }
 
-// The outcomes of handlers, as metric labels and in events.
-const (
-	handlerOK       = "ok"
-	handlerFailed   = "failed" // it ended with another exit code than 0, or by a signal
-	handlerTimedOut = "timeout"
-	handlerNotRun   = "not_run"
-)
-
-func (r *HandlerResult) outcome() string {
-	switch {
-	case r.TimedOut:
-		return handlerTimedOut
-	case r.NotRun:
-		return handlerNotRun
-	case r.Problem != "" || r.Exit != 0:
-		return handlerFailed
+// enter takes a place for a handler, exit gives it back.
+func (h *handling) enter(r *reaction) {
+	h.runs[r.turn()] = r
+	h.used[r.key]++
+	if !r.global {
+		h.own++
 	}
-	return handlerOK
 }
 
-// text says in one line which handler did what.
-func (r *ran) text() string {
-	res := &r.result
-	words := []string{r.of.jobs[r.job].Handler.Name}
-	if words[0] == "" {
-		words[0] = "event handler"
+func (h *handling) exit(r *reaction) {
+	r.over = true
+	delete(h.runs, r.turn())
+	less(h.used, r.key)
+	if !r.global {
+		h.own--
 	}
-	switch {
-	case res.Problem != "":
-		words = append(words, res.Problem)
-	case res.Exit != 0:
-		words = append(words, "exit code "+strconv.Itoa(res.Exit))
-	}
-	if res.Output != "" {
-		words = append(words, res.Output)
-	}
-	return strings.Join(words, ": ")
+	h.changed = true
 }
 
-// onRan counts an outcome and appends it. Nothing waits for the event: it is for
-// people.
-func (e *Engine) onRan(r *ran) {
-	outcome, job := r.result.outcome(), &r.of.jobs[r.job]
-	e.handling.total.WithLabelValues(outcome).Inc()
-	e.handling.took.Observe(r.result.Took.Seconds())
-	text := r.text()
-	if outcome != handlerOK {
-		e.log.Warn("an event handler failed", "object", string(job.Object.ID), "outcome", outcome, "text", text)
-	}
-	scope := "object"
-	if r.of.global && r.job == 0 {
-		scope = "program"
-	}
-	ev := &event.Event{
-		Version: event.Version, ID: e.newID(), Kind: event.HandlerRan, Object: job.Object.ID, Epoch: e.View().Epoch,
-		Writer: e.opt.ID, Instance: e.opt.Instance, Time: object.At(time.Now()), Text: text,
-		Facts: map[string]string{
-			"handler": job.Handler.Name, "scope": scope, "outcome": outcome, "exit": strconv.Itoa(r.result.Exit),
-			"took": r.result.Took.Round(time.Millisecond).String(), "for": r.of.about, "event": r.of.event,
-		},
-	}
-	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
-		if err != nil && !errors.Is(err, journal.ErrClosed) {
-			e.log.Warn("the outcome of an event handler could not be appended", "object", string(ev.Object), "err", err)
-		}
-	})
-}
+// leave takes note that a handler does not wait any more.
+func (h *handling) leave(r *reaction) { less(h.wait, r.key) }
 
-// dropHandlers counts what a stop leaves undone.
-func (e *Engine) dropHandlers() {
-	e.takeRan()
-	n := e.handling.places
-	for _, r := range e.handling.line {
-		n += len(r.jobs)
-	}
-	if n > 0 {
-		e.handling.dropped.Add(float64(n))
-		e.log.Warn("the engine ended before event handlers were done", "handlers", n)
+func less(counts map[string]int, key string) {
+	if counts[key]--; counts[key] <= 0 {
+		delete(counts, key)
 	}
 }

@@ -182,33 +182,6 @@ func (closed) Name() string                           { return "never" }
 func (closed) String() string                         { return "" }
 func (closed) Window(object.Time) (bool, object.Time) { return false, 0 }
 
-// Handlers that hang fill their places and their line, and nothing else: checks
-// go on, and one object's handlers never run beside each other.
-func TestHandlersThatHangAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := site(1, 20)
-		set.ServiceHandler = &object.Handler{Name: "slow"}
-		h := &handlers{takes: time.Hour}
-		registry := prometheus.NewRegistry()
-		g := startWith(t, set, newJournal(), &runner{answer: critical}, func(o *engine.Options) {
-			o.Handlers, o.HandlersAtOnce, o.QueuedHandlers, o.Registerer = h, 2, 5, registry
-		})
-		time.Sleep(5 * time.Minute)
-		if got := h.list(); len(got) != 2 || h.most != 2 {
-			t.Errorf("%d ran, at most %d at once", len(got), h.most)
-		}
-		for s := range 20 {
-			if st := g.status(object.ServiceID("h0", fmt.Sprint("s", s))); st.Type != object.Hard || st.State != object.Critical {
-				t.Errorf("service %d: %+v", s, st)
-			}
-		}
-		if dropped := gathered(t, registry, "jaque_engine_handlers_dropped_total"); dropped != 53 {
-			t.Errorf("%v of 60 are counted as dropped", dropped)
-		}
-		g.end()
-	})
-}
-
 // The engine that has read an event back runs its handlers; a start that reads it
 // again runs nothing.
 func TestAStartRunsNoHandlerAgain(t *testing.T) {
