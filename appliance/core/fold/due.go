@@ -63,14 +63,15 @@ func wish(env *Env, st *event.Status, last object.Time) moment {
 func regular(env *Env, s *State, now object.Time) object.Time {
 	st := &s.Status
 	// A clock that was set back must not stop the checks.
-	at := unplaced(env, st, min(s.Measure.LastCheck, now), min(env.Skipped, now))
+	last, skipped := min(s.Measure.LastCheck, now), min(env.Skipped, now)
+	at := placed(env, st, last, skipped)
 	if planned := s.Measure.NextCheck; at != 0 && s.Measure.Passive && planned != 0 && planned < at && planned > env.Skipped {
-		at = planned
+		at = shift(env, st, planned)
 	}
 	if at != 0 && at < env.Started {
-		at = restartAt(env, st)
+		at = begin(env, st, pace(env, st))
 	}
-	return placeOpen(env, st, at, now)
+	return stillOpen(env, st, at, now)
 }
 
 // checkable tells whether the object has a check that could run.
@@ -89,7 +90,7 @@ func active(env *Env, st *event.Status) bool {
 // Nagios a forced one that is far ahead takes the place of all regular ones until
 // then, so that the object goes unwatched; here they go on.
 func nextActive(env *Env, st *event.Status, last object.Time) object.Time {
-	at := place(env, st, unplaced(env, st, last, env.Skipped))
+	at := placed(env, st, last, env.Skipped)
 	w := wish(env, st, last)
 	if w.at != 0 && (at == 0 || w.at < at) {
 		return w.at
@@ -133,67 +134,12 @@ func after(env *Env, interval time.Duration, last object.Time) object.Time {
 	return NextSlot(env.Object.ID, interval, last.Add(max(interval/2, time.Millisecond)))
 }
 
-// restartAt returns when a check runs that became due while nobody looked.
-func restartAt(env *Env, st *event.Status) object.Time {
-	return NextSlot(env.Object.ID, pace(env, st), env.Started)
-}
-
 // pace returns the time between two checks in the present state.
 func pace(env *Env, st *event.Status) time.Duration {
 	if step := intervalOf(env, st); step > 0 && (st.Type != object.Soft || st.State == object.OK) {
 		return step
 	}
 	return retryOf(env, st)
-}
-
-// place moves a check that falls outside the check period into the next window:
-// to the object's own place in it, so that not everything starts when it opens,
-// and so that no window is missed however long the interval is. 0 = never.
-func place(env *Env, st *event.Status, at object.Time) object.Time {
-	period := checkPeriodOf(env, st)
-	if at == 0 || period == nil {
-		return at
-	}
-	inside, opens := period.Window(at)
-	if inside || opens == 0 {
-		if inside {
-			return at
-		}
-		return 0
-	}
-	interval := intervalOf(env, st)
-	if interval <= 0 {
-		interval = retryOf(env, st)
-	}
-	_, closes := period.Window(opens)
-	if closes == 0 || closes.Sub(opens) >= interval {
-		return NextSlot(env.Object.ID, interval, opens)
-	}
-	return opens.Add(Phase(env.Object.ID, closes.Sub(opens)))
-}
-
-// maxMissed bounds the windows that are looked at one by one.
-const maxMissed = 64
-
-// placeOpen is place for a check that may have waited for long: one whose window
-// has closed meanwhile runs at its place in the next one.
-func placeOpen(env *Env, st *event.Status, at, now object.Time) object.Time {
-	at = place(env, st, at)
-	period := checkPeriodOf(env, st)
-	if period == nil {
-		return at
-	}
-	for range maxMissed {
-		if at == 0 || at > now {
-			return at
-		}
-		_, closes := period.Window(at)
-		if closes == 0 || closes > now {
-			return at
-		}
-		at = place(env, st, closes)
-	}
-	return place(env, st, now)
 }
 
 // NextSlot returns the first place of an object's grid at or after t: the

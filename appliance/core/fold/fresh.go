@@ -41,7 +41,7 @@ func Threshold(env *Env, s *State) time.Duration {
 // stale returns when an object goes stale, 0 for never. Outside its check period
 // it does not.
 func stale(env *Env, s *State, now object.Time) object.Time {
-	return placeOpen(env, &s.Status, expiry(env, s), now)
+	return stillOpen(env, &s.Status, shift(env, &s.Status, expiry(env, s)), now)
 }
 
 // expiry returns when the newest result is too old, 0 for never.
