@@ -49,13 +49,14 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, q *request) error 
 	if err := confirmation(q, len(objects)); err != nil {
 		return err
 	}
+	said := s.asides(actions, objects)
 	report, err := s.perform(r, q, actions)
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
-	s.sent(r, json.NewEncoder(w).Encode(s.accepted(&report)))
+	s.sent(r, json.NewEncoder(w).Encode(s.accepted(&report, said)))
 	return nil
 }
 

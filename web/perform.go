@@ -1,15 +1,12 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
-	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
@@ -52,66 +49,9 @@ func (s *site) plan(r *operate.Request) ([]operate.Action, error) {
 	return actions, refused(err)
 }
 
-// cancels returns what ends downtimes: one by its ID, or those of a target and
-// the rules that are for exactly this target, which would make them again.
-func cancels(w *operate.World, r *operate.Request, c fold.CancelDowntimes) ([]operate.Action, error) {
-	if c.ID != "" {
-		actions, err := w.ByDowntime(c.ID, c.Author)
-		return actions, within("id", err)
-	}
-	objects, err := w.Objects(&r.Target)
-	if err != nil {
-		return nil, err
-	}
-	meant := make(map[object.ID]bool, len(objects))
-	for _, o := range objects {
-		meant[o.ID] = true
-	}
-	rules := rulesOf(w, &r.Target, c)
-	var actions []operate.Action
-	for _, id := range rules {
-		actions = append(actions, operate.Action{Program: program.RemoveRule{ID: id, Author: c.Author}})
-	}
-	found := w.Downtimes(func(id object.ID, d *event.Downtime) bool {
-		return meant[id] && !slices.Contains(rules, d.Rule) && (c.Start == 0 || d.Start == c.Start) && (c.Text == "" || d.Text == c.Text)
-	})
-	actions = append(actions, w.Cancel(triggers(found), c.Author)...)
-	if len(actions) == 0 {
-		return nil, &operate.Error{Fault: operate.NoMatch, Text: "no downtime of the target fits; GET /api/v1/downtimes lists them"}
-	}
-	return actions, nil
-}
-
-// triggers returns downtimes without those that another one of them starts:
-// these are cancelled with it, and before it.
-func triggers(all []operate.Downtime) []operate.Downtime {
-	ids := make(map[string]bool, len(all))
-	for i := range all {
-		ids[all[i].ID] = true
-	}
-	return slices.DeleteFunc(all, func(d operate.Downtime) bool { return d.Trigger != "" && ids[d.Trigger] })
-}
-
-// rulesOf returns the ids of the rules that are for exactly a target, in the
-// order in which they were made. What a rule made goes with it.
-func rulesOf(w *operate.World, t *operate.Target, c fold.CancelDowntimes) []string {
-	var same event.DowntimeRule
-	if w.Program == nil || !ruleFor(&same, t) {
-		return nil
-	}
-	var ids []string
-	for id, r := range w.Program.Rules {
-		if r.Object == same.Object && r.WithServices == same.WithServices && r.Group == same.Group && r.Filter == same.Filter &&
-			(c.Start == 0 || r.Start == c.Start) && (c.Text == "" || r.Text == c.Text) {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(w.Program.Rules[a].Number, w.Program.Rules[b].Number) })
-	return ids
-}
-
 // touched returns the objects that a planned request is about, each once: those
-// of its actions, or those that a rule would be for now.
+// of its actions, those that a rule would be for now, or those with a downtime of a
+// rule that goes.
 func (s *site) touched(r *operate.Request, actions []operate.Action) ([]object.ID, error) {
 	var ids []object.ID
 	if _, ok := r.Program.(program.PutRule); ok {
@@ -122,10 +62,18 @@ func (s *site) touched(r *operate.Request, actions []operate.Action) ([]object.I
 		return ids, refused(err)
 	}
 	seen := make(map[object.ID]bool, len(actions))
+	add := func(id object.ID) {
+		if id != "" && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
 	for _, a := range actions {
-		if a.Object != "" && !seen[a.Object] {
-			seen[a.Object] = true
-			ids = append(ids, a.Object)
+		add(a.Object)
+		if c, ok := a.Program.(program.RemoveRule); ok {
+			for _, id := range s.madeBy(c.ID) {
+				add(id)
+			}
 		}
 	}
 	return ids, nil

@@ -89,9 +89,9 @@ func TestAPreviewDoesNothing(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"command":"check-now","filter":"host=mail01","preview":true}`:                                                        `{"total":3,"items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
 		`{"command":"disable","program":true,"what":["perfdata"],"preview":true}`:                                              `{"total":0,"items":[]}`,
-		`{"command":"schedule-downtime","group":"db-servers","kind":"host","comment":"x","duration":60,"preview":true}`:        `{"total":1,"items":[{"object":"db01"}]}`,
-		`{"command":"schedule-downtime","group":"mail-servers","comment":"x","duration":60,"preview":true}`:                    `{"total":3,"items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
-		`{"command":"schedule-downtime","object":"mail01","scope":"with-services","comment":"x","duration":60,"preview":true}`: `{"total":3,"items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
+		`{"command":"schedule-downtime","group":"db-servers","kind":"host","comment":"x","duration":60,"preview":true}`:        `{"total":1,"note":"it touches 1 now, and those that are added later","items":[{"object":"db01"}]}`,
+		`{"command":"schedule-downtime","group":"mail-servers","comment":"x","duration":60,"preview":true}`:                    `{"total":3,"note":"it touches 3 now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
+		`{"command":"schedule-downtime","object":"mail01","scope":"with-services","comment":"x","duration":60,"preview":true}`: `{"total":3,"note":"it touches 3 now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
 		`{"command":"cancel-downtime","id":"d7","preview":true,"confirm":7}`:                                                   `{"total":2,"items":[{"object":"web03!disk"},{"object":"web03"}]}`,
 	} {
 		if status, got := order(t, srv.URL, body); status != 200 || got != want {
@@ -128,7 +128,7 @@ func TestManyObjectsMustBeConfirmed(t *testing.T) {
 		{"half a number", `{"command":"check-now","filter":"*","confirm":330.5}`, 400, "confirm is 330.5; write the number of objects", 0},
 		{"less than none", `{"command":"check-now","filter":"*","confirm":-1}`, 400, "confirm is -1", 0},
 		{"a rule is counted too", `{"command":"schedule-downtime","comment":"x","duration":60,"filter":"*","kind":"service"}`, 409, `"total":300`, 0},
-		{"a rule that is confirmed", `{"command":"schedule-downtime","comment":"x","duration":60,"filter":"*","kind":"service","confirm":300}`, 202, `"total":1`, 1},
+		{"a rule that is confirmed", `{"command":"schedule-downtime","comment":"x","duration":60,"filter":"*","kind":"service","confirm":300}`, 202, `"total":300`, 1},
 	} {
 		p.taken = 0
 		if status, got := order(t, srv.URL, c.body); status != c.status || !strings.Contains(got, c.want) || p.taken != c.taken {
@@ -158,7 +158,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		report.Results = append(report.Results, r)
 	}
-	a := s.accepted(&report)
+	a := s.accepted(&report, nil)
 	if a.Total != 3000 || a.Failed != 300 || len(a.Results) != resulted {
 		t.Fatalf("total %d, failed %d, %d results", a.Total, a.Failed, len(a.Results))
 	}

@@ -56,24 +56,46 @@ func reach(r *operate.Request) string {
 	return "only those that are there now"
 }
 
-// accepted says what became of a command. Of very many results those that failed
-// come first, so that none of them is left out for the sake of one that did not.
-func (s *site) accepted(report *operate.Report) wire.Accepted {
-	a := wire.Accepted{ID: report.ID, Total: len(report.Results), Failed: report.Failed(), Results: []wire.Outcome{}}
-	passes := []func(operate.Result) bool{func(operate.Result) bool { return true }}
-	if a.Total > resulted {
-		passes = []func(operate.Result) bool{
-			func(r operate.Result) bool { return r.Err != nil }, func(r operate.Result) bool { return r.Err == nil },
-		}
-	}
-	for _, wanted := range passes {
-		for _, r := range report.Results {
-			if len(a.Results) < resulted && wanted(r) {
-				a.Results = append(a.Results, s.result(r))
+// accepted says what became of a command: a line for each object, and for each
+// rule that was cancelled. Of very many those that failed come first, so that none
+// of them is left out for the sake of one that was done.
+func (s *site) accepted(report *operate.Report, said []aside) wire.Accepted {
+	a := wire.Accepted{ID: report.ID, Failed: report.Failed(), Results: []wire.Outcome{}}
+	var wrong, fine []wire.Outcome
+	ordered := make([]wire.Outcome, 0, len(report.Results))
+	for i, r := range report.Results {
+		lines := []wire.Outcome{s.result(r)}
+		if i < len(said) && r.Err == nil {
+			lines = said[i].lines(lines[0])
+			if r.Object == "" && said[i].rule == "" && len(said[i].objects) > 0 {
+				a.Rule = report.ID
 			}
 		}
+		ordered = append(ordered, lines...)
+		if r.Err != nil {
+			wrong = append(wrong, lines...)
+		} else {
+			fine = append(fine, lines...)
+		}
 	}
+	a.Total = len(ordered)
+	if a.Total > resulted {
+		ordered = append(wrong, fine...)
+	}
+	a.Results = append(a.Results, ordered[:min(len(ordered), resulted)]...)
 	return a
+}
+
+// lines returns what the answer says of an action that was done.
+func (a *aside) lines(done wire.Outcome) []wire.Outcome {
+	var lines []wire.Outcome
+	if done.Rule, done.Detail = a.rule, a.detail; a.rule != "" || len(a.objects) == 0 {
+		lines = append(lines, done)
+	}
+	for _, id := range a.objects {
+		lines = append(lines, wire.Outcome{Object: id, Rule: a.rule, Outcome: done.Outcome})
+	}
+	return lines
 }
 
 func (s *site) result(r operate.Result) wire.Outcome {

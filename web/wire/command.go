@@ -31,12 +31,15 @@ type Accepted struct {
 	ID      string    `json:"id"`    // names it on the log
 	Total   int       `json:"total"` // results
 	Failed  int       `json:"failed"`
-	Results []Outcome `json:"results"` // the first of them
+	Rule    string    `json:"rule,omitempty"` // id of the downtime for many objects or times that was made
+	Results []Outcome `json:"results"`        // the first of them
 }
 
-// Outcome is what became of a command for one object.
+// Outcome is what became of a command for one object, or for one downtime for
+// many: that one has a rule and no object.
 type Outcome struct {
-	Object  object.ID `json:"object,omitempty"` // none = the whole program
+	Object  object.ID `json:"object,omitempty"` // none = the whole program, or a rule
+	Rule    string    `json:"rule,omitempty"`   // id of a downtime for many that was cancelled, with the object's
 	Outcome string    `json:"outcome"`          // done, refused or failed
-	Detail  string    `json:"detail,omitempty"` // why not
+	Detail  string    `json:"detail,omitempty"` // why not, or what goes on all the same
 }

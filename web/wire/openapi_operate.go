@@ -17,9 +17,9 @@ func operatorSchemas() dict {
 		"Command":  commandSchema(),
 		"Preview":  record(dict{"total": typed("integer"), "note": typed("string"), "items": items("Touched"), "occurrences": items("Occurrence")}),
 		"Touched":  record(dict{"object": typed("string")}),
-		"Accepted": record(dict{"id": typed("string"), "total": typed("integer"), "failed": typed("integer"), "results": items("Outcome")}),
+		"Accepted": record(dict{"id": typed("string"), "total": typed("integer"), "failed": typed("integer"), "rule": said("string", "id of the downtime for many objects or times that was made"), "results": items("Outcome")}),
 		"Outcome": record(dict{
-			"object": typed("string"), "outcome": dict{"type": "string", "enum": []string{"done", "refused", "failed", "unconfirmed"}}, "detail": typed("string"),
+			"object": typed("string"), "rule": said("string", "id of a downtime for many that was cancelled"), "outcome": dict{"type": "string", "enum": []string{"done", "refused", "failed", "unconfirmed"}}, "detail": typed("string"),
 		}),
 		"Occurrence": record(dict{
 			"start": typed("time"), "end": typed("time"), "local_start": typed("string"), "local_end": typed("string"),
