@@ -153,7 +153,8 @@ func manyByKeyboard(h hands, base string, s *sample.Site) {
 	h.tabTo("f-author")
 	h.press(kb.Enter)
 	h.wait(`document.querySelector("dialog")?.innerText.includes("Nothing has been done yet")`)
-	h.wait(`document.activeElement?.textContent.includes("Acknowledge for 7 objects")`)
+	h.wait(`document.activeElement?.id === "sheet-title"`)
+	h.tabTo("Acknowledge for 7 objects")
 	h.press(kb.Enter)
 	h.wait(`location.pathname.startsWith("/done/") && document.body?.innerText.includes("web04!http")`)
 	if st := s.State("web04!http").Status; st.Ack == object.AckNone || st.Extra.AckAuthor != "jo" {
@@ -204,7 +205,8 @@ func TestFormsWithoutScriptsByKeyboard(t *testing.T) {
 	h.press("two of them")
 	h.tabTo("Continue")
 	h.press(kb.Enter)
-	h.wait(`document.body?.innerText.includes("It touches 2 objects") && document.activeElement?.textContent === "Add the comment for 2 objects"`)
+	h.wait(`document.body?.innerText.includes("It touches 2 objects") && document.activeElement?.id === "sheet-title"`)
+	h.tabTo("Add the comment for 2 objects")
 	h.press(kb.Enter)
 	h.wait(`location.pathname.startsWith("/done/")`)
 	for _, id := range []object.ID{"web01!disk", "web01!http"} {

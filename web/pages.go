@@ -10,6 +10,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/rule/filter"
@@ -67,10 +68,16 @@ func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 		SignIn:  s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
 		Notice: s.notice(r),
 	}
+	c.Banners = append(c.Banners, view.OffBanners(s.Projection.Set().Settings.On, &s.Projection.Program().Switches, s.Now())...)
 	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {
 		c.Theme = t.Value
 	}
 	return c
+}
+
+// off returns what is off for the whole program.
+func (s *site) off() object.Program {
+	return ^program.Effective(s.Projection.Set().Settings, s.Projection.Program()).On
 }
 
 func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c templ.Component) error {
@@ -157,7 +164,7 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := item.Object.ID
-	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object), Why: s.cannot(r)}
+	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object), Off: s.off(), Why: s.cannot(r)}
 	if s.History == nil {
 		src.Broken = "This process has no event log to read from."
 	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {

@@ -56,8 +56,9 @@ func TestFailuresSayWhatWasMeant(t *testing.T) {
 
 func TestSigningInAsksForTheToken(t *testing.T) {
 	expect(t, "at first", html(t, SignIn(view.SignIn{Back: "/hosts?a=1&b=2"})),
-		`type="password"`, `name="token"`, `name="back" value="/hosts?a=1&amp;b=2"`, `method="post"`, `action="/sign-in"`, `!role="alert"`)
-	expect(t, "after a wrong one", html(t, SignIn(view.SignIn{Error: "This is not the token."})), `role="alert"`, "This is not the token.")
+		`type="password"`, `name="token"`, `name="back" value="/hosts?a=1&amp;b=2"`, `method="post"`, `action="/sign-in"`, `autofocus`, `!role="alert"`, `!aria-invalid`)
+	expect(t, "after a wrong one", html(t, SignIn(view.SignIn{Error: "This is not the token."})), `role="alert"`, "This is not the token.",
+		`aria-invalid="true"`, `aria-describedby="complaint"`, `id="complaint"`, `autofocus`)
 }
 
 func TestSearchesSayWhatWasFound(t *testing.T) {

@@ -67,7 +67,8 @@ type Sources struct {
 	Owner  string
 	Next   object.Time // the next check, 0 = none is planned
 	Check  Form
-	Why    string // why this browser cannot change anything, "" = it can
+	Off    object.Program // what is off for the whole program
+	Why    string         // why this browser cannot change anything, "" = it can
 	Broken string
 }
 
@@ -81,6 +82,7 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 		Handling: NewHandling(src.Item, src.Lookup, now), Tools: tools(src.Item, src.Why), Labels: labels(o),
 		EventsURL: "/events?object=" + escape(string(o.ID)), Check: src.Check, Broken: src.Broken,
 	}
+	d.Handling.Switches = under(d.Handling.Switches, o.Kind(), src.Off)
 	d.Check.Action, d.Check.Label = URL(o.ID)+"/check", "Check now"
 	d.NeedsAck = s.Status.Checked && s.Status.State != object.OK && s.Status.Ack == object.AckNone
 	n := newNoter(src.Item, src.Lookup, now)

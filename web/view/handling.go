@@ -81,6 +81,7 @@ type Switch struct {
 	When    When
 	URL     string // of the form that turns it
 	Verb    string // Turn off, Turn on
+	Whole   bool   // the same is off for the whole program, which comes first
 	Back    []Pair // fields that set it back, nil = it is as configured
 }
 
