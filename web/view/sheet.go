@@ -12,8 +12,11 @@ type Sheet struct {
 	Heading string
 	Command string
 	Why     string // why it cannot be used, "" = it can
+	SignIn  string // where to sign in, "" = that is not why
+	Over    string // what it is about is not there any more; "" = it is
 	Error   string // what is wrong with the whole
 	Target  Target
+	Notes   []string // what is to be known before
 	Fields  []Field
 	Hidden  []Pair
 	Submit  string // label of the button
@@ -130,6 +133,7 @@ type Preview struct {
 	Text        string // "touches 12 objects", "" = nothing is known yet
 	Error       string
 	Total       int
+	Notes       []string // what is to be known before
 	Names       []Link // the first of them
 	Rest        string // how many more, "" = none
 	Occurrences []Occurrence
