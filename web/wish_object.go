@@ -75,7 +75,8 @@ func (w *wisher) checkNow() (operate.Request, error) {
 	if err != nil {
 		return operate.Request{}, err
 	}
-	return w.each(fold.Reschedule{At: at, Forced: is(w.q.Forced, true), Author: author})
+	forced := is(w.q.Forced, true)
+	return w.each(fold.Reschedule{At: at, Forced: forced, Strict: !forced, Author: author})
 }
 
 func (w *wisher) tell() (operate.Request, error) {

@@ -122,7 +122,7 @@ func TestCommandsAreWhatTheirBodiesSay(t *testing.T) {
 		{"a check now", `{"command":"check-now","object":"web01!http"}`, one("web01!http", fold.Reschedule{Forced: true, Author: "api"})},
 		{
 			"a check later that obeys", `{"command":"check-now","object":"web01!http","at":"2026-03-01T12:05:00Z","forced":false}`,
-			one("web01!http", fold.Reschedule{At: moment("2026-03-01T12:05:00Z"), Author: "api"}),
+			one("web01!http", fold.Reschedule{At: moment("2026-03-01T12:05:00Z"), Strict: true, Author: "api"}),
 		},
 		{
 			"a result now", `{"command":"submit-result","object":"db01!backup","state":"warning","output":"slow\nl2","perfdata":"a=1"}`,

@@ -67,7 +67,7 @@ func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) e
 		id += "." + strconv.FormatInt(int64(i), 36)
 	}
 	b.send(i)
-	e.inbox.order(&order{id: id, object: a.Object, command: a.Command, program: a.Program, batch: b, index: i})
+	e.inbox.order(&order{id: id, object: a.Object, command: spread(a.Command, len(b.results)), program: a.Program, batch: b, index: i})
 	if a.Program == nil {
 		return nil
 	}
@@ -78,6 +78,25 @@ func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) e
 		return errUnseen
 	}
 	return nil
+}
+
+// fewActions is up to how many actions the checks that they begin run at once.
+const fewActions = 10
+
+// spread lets the checks that many actions begin together start one by one.
+func spread(c fold.Command, actions int) fold.Command {
+	if actions <= fewActions {
+		return c
+	}
+	switch c := c.(type) {
+	case fold.Switch:
+		c.Spread = true
+		return c
+	case fold.Tune:
+		c.Spread = true
+		return c
+	}
+	return c
 }
 
 // errUnseen ends a batch behind an action about the program that the log does not

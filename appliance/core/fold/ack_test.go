@@ -2,6 +2,8 @@ package fold_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,5 +192,40 @@ func TestWhatTimeEndsTogetherIsOneDecision(t *testing.T) {
 	d := must(t, env, s, fold.Tick{}, started+10)
 	if !d.Log.Has(event.AckCleared) || !d.Log.Has(event.CommentRemoved) || !d.Log.Has(event.DowntimeEnded) || s.Status.Extra != nil || s.Status.DowntimeDepth != 0 {
 		t.Errorf("%s with %v leaves %+v", d.Log.Kind, d.Log.Also, s.Status.Extra)
+	}
+}
+
+// What matters most to people gives the event its name and its text; the rest
+// stands beside it.
+func TestWhatTimeDoesIsCalledByWhatMattersMost(t *testing.T) {
+	comment := fold.AddComment{Text: "remark", Expires: started + 10}
+	ack := fold.Acknowledge{Kind: object.AckSticky, Text: "seen", Expires: started + 10}
+	ends, starts := window("a", 0, 0.010, 0), window("b", 0.010, 60, 0)
+	ends.Downtime.Text, starts.Downtime.Text = "over", "begun"
+	tests := []struct {
+		name string
+		give []fold.Command
+		kind event.Kind
+		text string
+		also []event.Kind
+	}{
+		{"a comment", []fold.Command{comment}, event.CommentRemoved, "remark", nil},
+		{"a comment and a downtime", []fold.Command{comment, starts}, event.DowntimeStarted, "begun", []event.Kind{event.CommentRemoved}},
+		{"two downtimes and a comment", []fold.Command{comment, ends, starts}, event.DowntimeEnded, "over", []event.Kind{event.CommentRemoved, event.DowntimeStarted}},
+		{"an acknowledgement and a comment", []fold.Command{ack, comment}, event.AckCleared, "seen", []event.Kind{event.CommentRemoved}},
+		{"an acknowledgement and a downtime", []fold.Command{ack, ends}, event.DowntimeEnded, "over", []event.Kind{event.AckCleared}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env, s := ailing(t)
+			for i, c := range tt.give {
+				env.ID = fmt.Sprint("d", i)
+				must(t, env, s, c, started+1)
+			}
+			log := must(t, env, s, fold.Tick{}, started+10).Log
+			if log.Kind != tt.kind || log.Text != tt.text || !slices.Equal(log.Also, tt.also) {
+				t.Errorf("%s with %v says %q, want %s with %v and %q", log.Kind, log.Also, log.Text, tt.kind, tt.also, tt.text)
+			}
+		})
 	}
 }

@@ -41,6 +41,9 @@ type Switch struct {
 	What   object.Switches
 	On     bool
 	Author string
+	// Spread begins checks within the next minute, each object at a place of its
+	// own, because many objects are switched together; else they begin now.
+	Spread bool
 }
 
 // SetProgramSwitches tells an object that program-wide settings changed, so
@@ -108,6 +111,7 @@ type Tune struct {
 	Name   string
 	Value  string // "" = as configured again
 	Author string
+	Spread bool // as in Switch
 }
 
 // SetModified sets Nagios' bits of modified attributes and nothing else.
@@ -120,6 +124,9 @@ type SetModified struct {
 type Reschedule struct {
 	At     object.Time
 	Forced bool // whatever switches, periods and dependencies say
+	// Strict refuses a check of which it is known now that something would forbid
+	// it at its time; else it is skipped then.
+	Strict bool
 	Author string
 }
 

@@ -46,13 +46,14 @@ func (d *decider) removeComments(c RemoveComments) (Decision, error) {
 	return d.said(event.CommentRemoved, c.Author, gone[0].Text), nil
 }
 
-// expireComments removes those whose time has come.
-func (d *decider) expireComments() {
-	gone := d.dropComments(func(c *event.Comment) bool { return c.Expires != 0 && c.Expires <= d.now })
+// expireComments removes those whose time has come and returns them.
+func (d *decider) expireComments() (gone []event.Comment) {
+	gone = d.dropComments(func(c *event.Comment) bool { return c.Expires != 0 && c.Expires <= d.now })
 	if gone != nil {
 		d.note("expired", "true")
 		d.also = append(d.also, event.CommentRemoved)
 	}
+	return gone
 }
 
 // dropComments removes the comments that fit and returns them.

@@ -12,12 +12,13 @@ type Reason string
 
 // The reasons of a refusal.
 const (
-	BadState   Reason = "state"   // no state of this kind of object
-	BadCommand Reason = "command" // the command does not fit the object
-	PassiveOff Reason = "passive" // submitted results are not accepted now
-	Behind     Reason = "behind"  // the object has seen a newer epoch than the writer's
-	NoProblem  Reason = "fine"    // there is no problem to take note of
-	TooMany    Reason = "full"    // the object holds as much as it may
+	BadState   Reason = "state"     // no state of this kind of object
+	BadCommand Reason = "command"   // the command does not fit the object
+	PassiveOff Reason = "passive"   // submitted results are not accepted now
+	Behind     Reason = "behind"    // the object has seen a newer epoch than the writer's
+	NoProblem  Reason = "fine"      // there is no problem to take note of
+	TooMany    Reason = "full"      // the object holds as much as it may
+	Forbidden  Reason = "forbidden" // something that holds now forbids it
 )
 
 // Refusal is the error of Decide: the command changes nothing, and why.

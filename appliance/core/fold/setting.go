@@ -96,7 +96,7 @@ func (d *decider) tune(c Tune) (Decision, error) {
 		d.limitAttempts()
 	case event.SettingInterval, event.SettingRetry, event.SettingCheckPeriod:
 		if idle && intervalOf(d.env, &d.next) > 0 {
-			d.checkSoon()
+			d.checkSoon(c.Spread)
 		}
 		if m.NextCheck != 0 || d.next.Extra.CheckAt != 0 {
 			m = d.plan()

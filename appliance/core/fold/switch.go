@@ -49,6 +49,15 @@ func (d *decider) setSwitches(c Switch) (Decision, error) {
 		return Decision{}, err
 	}
 	config := configured(d.env.Object)
+	if c.On && !checkable(d.env.Object) && !config.Has(object.SwitchActive) {
+		// There is nothing to switch on, and nothing shall be left that says so.
+		if c.What == object.SwitchActive && !d.next.On.Has(object.SwitchActive) {
+			return Decision{}, refuse(d.env, BadCommand, "the %s has no check of its own that could be switched on; give it one in the config", d.env.Object.Kind())
+		}
+		if !d.next.On.Has(object.SwitchActive) {
+			c.What &^= object.SwitchActive
+		}
+	}
 	d.next.Off &^= c.What
 	d.next.On &^= c.What
 	to := "off"
@@ -77,7 +86,7 @@ func (d *decider) setSwitches(c Switch) (Decision, error) {
 	m := d.sameMeasure()
 	if c.What.Has(object.SwitchActive) {
 		if c.On {
-			d.checkSoon()
+			d.checkSoon(c.Spread)
 		}
 		m = d.plan()
 	}

@@ -83,23 +83,29 @@ func (d *decider) tick() (Decision, error) {
 	if d.next.Extra == nil {
 		return Decision{}, nil
 	}
+	acked := d.next.Extra.AckText
 	if d.next.Ack != object.AckNone && d.next.AckExpires != 0 && d.next.AckExpires <= d.now {
 		d.note("expired", "true")
 		d.dropAck()
 	}
-	d.expireComments()
+	gone := d.expireComments()
 	d.dropSettings()
+	others := len(d.also)
 	p := d.passage()
 	p.pass()
 	author, text := d.tell(p)
-	kinds := d.also
-	if d.ackCleared {
-		kinds = append(kinds, event.AckCleared)
+	// The event is called what matters most to people, and has its text.
+	switch {
+	case len(d.also) > others:
+		return d.said(d.also[others], author, text), nil
+	case d.ackCleared:
+		return d.said(event.AckCleared, "", acked), nil
+	case len(d.also) > 0 && d.also[0] == event.CommentRemoved:
+		return d.said(event.CommentRemoved, "", gone[0].Text), nil
+	case len(d.also) > 0:
+		return d.said(d.also[0], "", ""), nil
 	}
-	if len(kinds) == 0 {
-		return Decision{}, nil
-	}
-	return d.said(kinds[0], author, text), nil
+	return Decision{}, nil
 }
 
 // passage is what time does to the downtimes of an object within one decision.
@@ -211,7 +217,7 @@ func (d *decider) tell(p *passage) (author, text string) {
 			d.also = append(d.also, what.kind)
 		}
 	}
-	if len(d.also) > 0 {
+	if p.started != nil || p.ended != nil || p.cancelled != nil || p.unused != nil {
 		d.extra().Downtimes = p.all
 	}
 	return author, text

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"strconv"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
@@ -14,6 +15,11 @@ func (d *decider) reschedule(c Reschedule) (Decision, error) {
 		return Decision{}, refuse(d.env, BadCommand, "the %s has no check of its own; submit a result instead", d.env.Object.Kind())
 	}
 	at := d.orNow(c.At)
+	if c.Strict && !c.Forced {
+		if err := d.permitted(max(at, d.now)); err != nil {
+			return Decision{}, err
+		}
+	}
 	if !d.wants(at, c.Forced) {
 		return Decision{}, nil
 	}
@@ -24,6 +30,26 @@ func (d *decider) reschedule(c Reschedule) (Decision, error) {
 		d.note("forced", "true")
 	}
 	return d.saidWith(event.CheckScheduled, m, c.Author, ""), nil
+}
+
+// permitted refuses a check that something would forbid at a time: its switches,
+// its period, or for one that is to run now what it depends on.
+func (d *decider) permitted(at object.Time) error {
+	kind := d.env.Object.Kind()
+	switch why, master := Blocked(d.env, d.old, at); {
+	case why == BlockSwitch:
+		return refuse(d.env, Forbidden, "active checks of the %s are off, for it or for the whole program; switch them on, or force the check", kind)
+	case why == BlockPeriod:
+		period := checkPeriodOf(d.env, &d.next)
+		opens := "never again"
+		if _, until := period.Window(at); until != 0 {
+			opens = "at " + stampText(until)
+		}
+		return refuse(d.env, Forbidden, "the check period %q is closed at %s and opens %s; give a time in it, or force the check", period.Name(), stampText(at), opens)
+	case why == BlockDependency && at <= d.now:
+		return refuse(d.env, Forbidden, "the %s depends on %s, which has failed; force the check to run it all the same", kind, master)
+	}
+	return nil
 }
 
 // wants puts a wish for a check in the place of a lesser one.
@@ -41,14 +67,22 @@ func (d *decider) wants(at object.Time, forced bool) bool {
 }
 
 // checkSoon asks for a check now, or when the check period opens, because checks
-// of the object begin again.
-func (d *decider) checkSoon() {
+// of the object begin again. With spread it is at the object's own place within a
+// minute, or within the interval if that is shorter.
+func (d *decider) checkSoon(spread bool) {
 	if !checkable(d.env.Object) || intervalOf(d.env, &d.next) <= 0 {
 		return
 	}
 	at := d.now
+	if spread {
+		at = at.Add(Phase(d.env.Object.ID, min(intervalOf(d.env, &d.next), time.Minute)))
+	}
 	if p := checkPeriodOf(d.env, &d.next); p != nil {
-		if inside, opens := p.Window(at); !inside {
+		switch inside, opens := p.Window(at); {
+		case inside:
+		case spread:
+			at = shift(d.env, &d.next, at)
+		default:
 			at = opens
 		}
 	}

@@ -1,9 +1,11 @@
 package fold_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -110,12 +112,83 @@ func TestWhatOperatorsSayAboutNotifications(t *testing.T) {
 	}
 }
 
-// What is submitted only cannot be checked when it is switched on.
-func TestSwitchingOnWhatHasNoCheckAsksForNone(t *testing.T) {
+// What is submitted only has no check to switch on: off and on again leaves
+// nothing behind, and other switches go as they are told.
+func TestSwitchingOnWhatHasNoCheckLeavesNothing(t *testing.T) {
 	env, s := probed()
 	env.Object.Rule.Active, env.Object.Rule.Check.Kind = false, object.CheckPassive
-	must(t, env, s, fold.Switch{What: object.SwitchActive, On: true}, started)
-	if s.Status.Extra.CheckAt != 0 || s.Measure.NextCheck != 0 {
-		t.Errorf("wanted at %d, planned for %d", s.Status.Extra.CheckAt, s.Measure.NextCheck)
+	must(t, env, s, fold.Switch{What: object.SwitchActive}, started)
+	_, err := fold.Decide(env, s, fold.Switch{What: object.SwitchActive, On: true}, started)
+	if err == nil || !strings.Contains(err.Error(), "no check of its own") {
+		t.Errorf("switched on: %v", err)
+	}
+	both := object.SwitchActive | object.SwitchNotifications
+	must(t, env, s, fold.Switch{What: both}, started)
+	must(t, env, s, fold.Switch{What: both, On: true}, started)
+	if x := s.Status.Extra; s.Status.On|s.Status.Off != 0 || len(x.Settings) != 0 || x.CheckAt != 0 || s.Measure.NextCheck != 0 {
+		t.Errorf("on %d, off %d, %+v is left", s.Status.On, s.Status.Off, x)
+	}
+}
+
+// Checks of many objects that begin together do not start together.
+func TestSwitchingOnManyObjectsSpreadsTheirChecks(t *testing.T) {
+	const objects = 600
+	for _, interval := range []time.Duration{time.Hour, 30 * time.Second} {
+		span := min(interval, time.Minute)
+		var tenths [10]int
+		for i := range objects {
+			env, s := probed()
+			env.Object.ID, env.Object.Rule.Interval = object.ServiceID(fmt.Sprintf("web%d", i), "x"), interval
+			must(t, env, s, fold.Switch{What: object.SwitchActive}, started)
+			must(t, env, s, fold.Switch{What: object.SwitchActive, On: true, Spread: true}, started+5)
+			after := s.Status.Extra.CheckAt.Sub(started + 5)
+			if after < 0 || after >= span {
+				t.Fatalf("interval %s: wanted after %s", interval, after)
+			}
+			tenths[after*10/span]++
+		}
+		for i, n := range tenths {
+			if n > objects/10*2 {
+				t.Errorf("interval %s: %d of %d in tenth %d", interval, n, objects, i)
+			}
+		}
+	}
+}
+
+func TestAStrictWishIsRefusedIfItsCheckWouldNotRun(t *testing.T) {
+	tests := []struct {
+		name string
+		set  func(*fold.Env, *fold.State)
+		want string
+	}{
+		{"nothing is in the way", func(*fold.Env, *fold.State) {}, ""},
+		{"its checks are off", func(_ *fold.Env, s *fold.State) { s.Status.Off = object.SwitchActive }, "active checks of the service are off"},
+		{"its period is closed", func(e *fold.Env, _ *fold.State) {
+			e.Object.Rule.CheckPeriod = daily{0, time.Hour}
+		}, `check period "daily" is closed at 2026-05-28T20:26:41Z and opens at 2026-05-29T00:00:00Z`},
+		{"its period has no window", func(e *fold.Env, _ *fold.State) { e.Object.Rule.CheckPeriod = never{} }, "opens never again"},
+		{"what it depends on has failed", func(e *fold.Env, _ *fold.State) {
+			master := &object.Object{ID: "db", Rule: &object.Rule{}}
+			e.Object.Depends = []*object.Dependency{{Master: master, Execution: 1 << object.Down}}
+			e.Look = func(object.ID) *fold.State {
+				down := fold.New(master)
+				checked(&down, object.Down, object.Hard, started)
+				return &down
+			}
+		}, "depends on db, which has failed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env, s := probed()
+			tt.set(env, s)
+			now := started + 1000
+			switch _, err := fold.Decide(env, s, fold.Reschedule{Strict: true}, now); {
+			case err == nil && tt.want != "", err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			for _, c := range []fold.Reschedule{{}, {Strict: true, Forced: true}} {
+				must(t, env, s, c, now)
+			}
+		})
 	}
 }
