@@ -15,6 +15,7 @@ import (
 	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/rule/filter"
 	"jaque.sh/jaque/appliance/rule/operate"
+	"jaque.sh/jaque/web/view"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -119,35 +120,36 @@ func (s *site) downtimes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var all []wire.Downtime
+	of := map[string]bool{} // rules of what is listed
 	for id, st := range s.Projection.Extras() {
 		if st.Status.Extra == nil || !s.wants(q, id, st) {
 			continue
 		}
 		for i := range st.Status.Extra.Downtimes {
-			all = append(all, wire.FromDowntime(id, &st.Status.Extra.Downtimes[i]))
+			d := &st.Status.Extra.Downtimes[i]
+			all, of[d.Rule] = append(all, wire.FromDowntime(id, d)), true
 		}
 	}
-	answer := wire.Downtimes{Total: len(all), Rules: s.rulesFor(q)}
+	answer := wire.Downtimes{Total: len(all), Rules: s.rulesFor(q, of)}
 	answer.Items, answer.Next = behind(q, all, func(d *wire.Downtime) spot { return spot{d.Object, d.Number} })
 	return s.json(w, r, answer)
 }
 
-// rulesFor returns the downtimes for many objects or times: all of them, or with
-// one object those that are for it. A filter asks for objects alone.
-func (s *site) rulesFor(q *reading) []wire.Rule {
+// rulesFor returns the downtimes for many objects or times: all of them, with one
+// object those that are for it, with a filter those that what is listed was made
+// from.
+func (s *site) rulesFor(q *reading, of map[string]bool) []wire.Rule {
 	out := []wire.Rule{}
-	if q.filter != nil {
-		return out
-	}
 	p := s.Projection.Program()
 	for _, id := range slices.SortedFunc(maps.Keys(p.Rules), func(a, b string) int {
 		return cmp.Or(cmp.Compare(p.Rules[a].Number, p.Rules[b].Number), cmp.Compare(a, b))
 	}) {
 		rule := p.Rules[id]
-		if q.object != "" && !s.covers(&rule, q.object) {
+		if q.object != "" && !s.covers(&rule, q.object) || q.filter != nil && !of[id] {
 			continue
 		}
 		one := wire.FromRule(&rule)
+		one.Target, one.Objects = view.RuleTarget(&rule), len(s.Projection.OfRule(id))
 		if len(rule.Ranges) > 0 {
 			// What cannot be computed any more, as after a change of the zones, is
 			// shown without times, so that it can be cancelled.

@@ -34,7 +34,8 @@ func TestDowntimesAreListed(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if len(list.Rules) != 2 || list.Rules[0].ID != "r1" || !list.Rules[0].WithServices || len(list.Rules[0].Occurrences) != 10 ||
-		list.Rules[1].Group != "db-servers" || list.Rules[1].Occurrences != nil || list.Rules[1].Start == 0 {
+		list.Rules[0].Target != "web03 with its services" || list.Rules[0].Objects != 1 || list.Rules[1].Objects != 0 ||
+		list.Rules[1].Group != "db-servers" || list.Rules[1].Target != "group db-servers" || list.Rules[1].Occurrences != nil || list.Rules[1].Start == 0 {
 		t.Errorf("rules %+v", list.Rules)
 	}
 	for query, want := range map[string]string{
@@ -43,9 +44,9 @@ func TestDowntimesAreListed(t *testing.T) {
 		"object=db01":                   " | r2",
 		"object=db01!disk":              " | r2",
 		"filter=service~disk":           "d9 | ",
-		"filter=host%3Dweb03&limit=2":   "d7 r1@1772362800000 | ",
+		"filter=host%3Dweb03&limit=2":   "d7 r1@1772362800000 | r1",
 		"filter=comment~nothing":        " | ",
-		"object=web03&filter=kind=host": "d7 r1@1772362800000 | ",
+		"object=web03&filter=kind=host": "d7 r1@1772362800000 | r1",
 	} {
 		list = wire.Downtimes{}
 		get(t, srv.URL+root+"/downtimes?"+query, &list)

@@ -131,6 +131,7 @@ func ruleSchema() dict {
 	return record(dict{
 		"id": typed("string"), "number": typed("integer"), "author": typed("string"), "comment": typed("string"), "entry": typed("time"),
 		"object": typed("string"), "with_services": typed("boolean"), "group": typed("string"), "filter": typed("string"),
+		"target": said("string", "what it is for, in words"), "objects": said("integer", "that have a downtime made from it now"),
 		"start": typed("time"), "end": typed("time"), "flexible": typed("number"), "ranges": typed("list"), "timezone": typed("string"),
 		"occurrences": dict{"type": "array", "items": ref("Occurrence")},
 	})

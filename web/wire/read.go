@@ -51,8 +51,10 @@ type Rule struct {
 	WithServices bool         `json:"with_services,omitempty"`
 	Group        string       `json:"group,omitempty"`
 	Filter       string       `json:"filter,omitempty"`
-	Start        Time         `json:"start"` // recurring: the first time it may begin
-	End          Time         `json:"end"`   // recurring: it begins no more from here, null = for ever
+	Target       string       `json:"target"`  // the same in words
+	Objects      int          `json:"objects"` // that have a downtime made from it now
+	Start        Time         `json:"start"`   // recurring: the first time it may begin
+	End          Time         `json:"end"`     // recurring: it begins no more from here, null = for ever
 	Flexible     float64      `json:"flexible"`
 	Ranges       []string     `json:"ranges,omitempty"` // recurring
 	Timezone     string       `json:"timezone,omitempty"`
@@ -60,7 +62,8 @@ type Rule struct {
 }
 
 // FromRule returns a downtime for many objects or times in the words of the API,
-// without its next times.
+// without what follows from how things are: its target in words, its objects and
+// its next times.
 func FromRule(r *event.DowntimeRule) Rule {
 	return Rule{
 		ID: r.ID, Number: r.Number, Author: r.Author, Comment: r.Text, Entry: Time(r.Entry), Object: r.Object,
