@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,13 @@ import (
 // The reasons for which the command file refuses a command, beside those of
 // packages commandfile, external and fold.
 const (
-	noFile      commandfile.Reason = "file"        // PROCESS_FILE: the file cannot be used
-	unconfirmed commandfile.Reason = "unconfirmed" // the log has not confirmed it; it may still be done
-	stopping    commandfile.Reason = "stopping"    // the process stopped before it was begun
-	failing     commandfile.Reason = "failed"      // something went wrong
+	noFile  commandfile.Reason = "file"   // PROCESS_FILE: the file cannot be used
+	failing commandfile.Reason = "failed" // something went wrong
 )
 
 // commandReasons lists every reason, so that each has its metric from the start.
 func commandReasons() []commandfile.Reason {
-	all := []commandfile.Reason{noFile, unconfirmed, stopping, failing}
+	all := []commandfile.Reason{noFile, failing}
 	for _, r := range []nagios.Reason{
 		nagios.Malformed, nagios.Unknown, nagios.Custom, nagios.Argument, nagios.Target, nagios.Unsupported,
 	} {
@@ -64,11 +63,13 @@ type commands struct {
 	log    *slog.Logger
 
 	waiting []wanted // results that are not handed in yet
+	left    [][]byte // lines that were not begun before the time was over
 }
 
 // wanted is one command with its actions.
 type wanted struct {
 	line    []byte // as it is shown if it is refused
+	raw     []byte
 	name    string
 	actions []operate.Action
 }
@@ -80,13 +81,20 @@ type source struct {
 }
 
 // handle carries out lines of the pipe; it is a commandfile.Handler.
-func (c *commands) handle(ctx context.Context, lines [][]byte) {
+func (c *commands) handle(ctx context.Context, lines [][]byte) (left [][]byte) {
 	c.lines(ctx, lines, &source{})
+	left, c.left = c.left, nil
+	return left
 }
 
 func (c *commands) lines(ctx context.Context, lines [][]byte, from *source) {
 	for _, line := range lines {
 		from.read++
+		if ctx.Err() != nil || len(c.left) > 0 {
+			c.flush(ctx)
+			c.left = append(c.left, bytes.Clone(line))
+			continue
+		}
 		c.line(ctx, line, from)
 	}
 	c.flush(ctx)
@@ -111,7 +119,7 @@ func (c *commands) line(ctx context.Context, line []byte, from *source) {
 		return
 	}
 	if isResult(actions) {
-		c.waiting = append(c.waiting, wanted{from.show(line), cmd.Name, actions})
+		c.waiting = append(c.waiting, wanted{from.show(line), bytes.Clone(line), cmd.Name, actions})
 		if len(c.waiting) >= atOnce {
 			c.flush(ctx)
 		}
@@ -126,7 +134,7 @@ func (c *commands) line(ctx context.Context, line []byte, from *source) {
 		}
 	}
 	c.accepted(ctx, &cmd)
-	c.carryOut(ctx, []wanted{{from.show(line), cmd.Name, actions}})
+	c.carryOut(ctx, []wanted{{from.show(line), bytes.Clone(line), cmd.Name, actions}})
 }
 
 // isResult tells whether actions are nothing but a submitted result.
@@ -164,6 +172,11 @@ func (c *commands) carryOut(ctx context.Context, all []wanted) {
 	done := 0
 	for i := range all {
 		n := len(all[i].actions)
+		if notBegun(errs[:n]) { // the time is over, or the engine has ended
+			c.left = append(c.left, all[i].raw)
+			errs = errs[n:]
+			continue
+		}
 		if words, err := refusedOf(errs[:n]); err != nil {
 			c.tally.Refuse(reasonOf(err), all[i].line, fmt.Errorf("%s: %s", all[i].name, words))
 		} else {
@@ -174,9 +187,30 @@ func (c *commands) carryOut(ctx context.Context, all []wanted) {
 	c.tally.Accept(done)
 }
 
+// notBegun tells whether nothing was done about any of the actions of a command.
+func notBegun(errs []error) bool {
+	for _, err := range errs {
+		if !isNotBegun(err) {
+			return false
+		}
+	}
+	return len(errs) > 0
+}
+
+func isNotBegun(err error) bool {
+	return errors.Is(err, engine.ErrBusy) || errors.Is(err, engine.ErrNotBegun) || errors.Is(err, engine.ErrStopping)
+}
+
+// settling is how long the end of the time for a stop waits for what was begun.
+const settling = 3 * time.Second
+
 // insist does actions and returns the error of each. What the engine had no room
-// for is handed in again until ctx ends.
+// for is handed in again until ctx ends. What was begun by then is waited for a
+// little longer, so that its outcome is known.
 func (c *commands) insist(ctx context.Context, actions []operate.Action) []error {
+	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(settling, cancel) })()
 	errs := make([]error, len(actions))
 	open := make([]int, len(actions)) // indices of what is to be done
 	for i := range open {
@@ -187,14 +221,14 @@ func (c *commands) insist(ctx context.Context, actions []operate.Action) []error
 		for i, at := range open {
 			some[i] = actions[at]
 		}
-		report, err := c.do(ctx, some)
+		report, err := c.do(hard, some)
 		again := open[:0]
 		for i, at := range open {
 			errs[at] = err
 			if err == nil {
 				errs[at] = report.Results[i].Err
 			}
-			if errors.Is(errs[at], engine.ErrBusy) || errors.Is(errs[at], engine.ErrNotBegun) {
+			if isNotBegun(errs[at]) {
 				again = append(again, at)
 			}
 		}
@@ -259,7 +293,10 @@ func (c *commands) file(ctx context.Context, s nagios.Special, from *source) err
 		return fmt.Errorf("PROCESS_FILE: %s: a file of commands cannot name another one; write its commands into the first", s.Path)
 	}
 	inner := &source{file: s.Path}
-	err := commandfile.ReadFile(ctx, s.Path, c.tally, func(ctx context.Context, lines [][]byte) { c.lines(ctx, lines, inner) })
+	err := commandfile.ReadFile(ctx, s.Path, c.tally, func(ctx context.Context, lines [][]byte) [][]byte {
+		c.lines(ctx, lines, inner)
+		return nil // they are kept with those of the pipe
+	})
 	if err == nil && s.Delete {
 		err = os.Remove(s.Path)
 	}
@@ -296,10 +333,10 @@ func reasonOf(err error) commandfile.Reason {
 		return commandfile.Reason(judged.Reason)
 	case errors.Is(err, engine.ErrNotFound):
 		return commandfile.Reason(nagios.Target)
-	case errors.Is(err, engine.ErrStopping), errors.Is(err, context.Canceled), errors.Is(err, engine.ErrBusy):
-		return stopping
-	case errors.Is(err, engine.ErrUnconfirmed):
-		return unconfirmed
+	case isNotBegun(err):
+		return commandfile.Stopping
+	case errors.Is(err, engine.ErrUnconfirmed), errors.Is(err, context.Canceled):
+		return commandfile.Unconfirmed
 	case errors.Is(err, engine.ErrRefused):
 		return commandfile.Reason(fold.BadCommand)
 	}
@@ -341,7 +378,7 @@ func (a *appliance) openCommandFile(context.Context) error {
 // carries out what it finds last.
 func (a *appliance) readCommandFile(context.Context) error {
 	if a.commands != nil {
-		a.add(service.Service{Name: "command-file", Needs: []string{"engine", "reload"}, Run: a.commands.Run})
+		a.add(service.Service{Name: "command-file", Needs: []string{"engine", "reload"}, Run: a.commands.Run, StopTimeout: 20 * time.Second})
 	}
 	return nil
 }

@@ -145,22 +145,24 @@ func TestEachRefusalHasItsReason(t *testing.T) {
 		line, reason string
 		err          error
 	}{
-		"no command":                      {"hello", "unknown", nil},
-		"a bracket that is not closed":    {"[18 ENABLE_NOTIFICATIONS", "malformed", nil},
-		"a name that nothing has":         {"[1800000000] DISABLE_HOST_CHECK;web02", "target", nil},
-		"an argument that is missing":     {"[1800000000] ADD_HOST_COMMENT;web01;1", "argument", nil},
-		"a command without meaning here":  {"[1800000000] SHUTDOWN_PROCESS", "unsupported", nil},
-		"a command of a module":           {"[1800000000] _MINE;1", "custom", nil},
-		"what the object refuses":         {"[1800000000] PROCESS_SERVICE_CHECK_RESULT;web01;door;0;x", "passive", fmt.Errorf("%w: %w", judged, engine.ErrRefused)},
-		"what nobody confirms":            {"[1800000000] DISABLE_HOST_CHECK;web01", "unconfirmed", engine.ErrUnconfirmed},
-		"what comes when the engine ends": {"[1800000000] DISABLE_HOST_CHECK;web01", "stopping", engine.ErrStopping},
-		"an object that has just gone":    {"[1800000000] DISABLE_HOST_CHECK;web01", "target", engine.ErrNotFound},
-		"what fails":                      {"[1800000000] DISABLE_HOST_CHECK;web01", "failed", errors.New("disk on fire")},
+		"no command":                     {"hello", "unknown", nil},
+		"a bracket that is not closed":   {"[18 ENABLE_NOTIFICATIONS", "malformed", nil},
+		"a name that nothing has":        {"[1800000000] DISABLE_HOST_CHECK;web02", "target", nil},
+		"an argument that is missing":    {"[1800000000] ADD_HOST_COMMENT;web01;1", "argument", nil},
+		"a command without meaning here": {"[1800000000] SHUTDOWN_PROCESS", "unsupported", nil},
+		"a command of a module":          {"[1800000000] _MINE;1", "custom", nil},
+		"what the object refuses":        {"[1800000000] PROCESS_SERVICE_CHECK_RESULT;web01;door;0;x", "passive", fmt.Errorf("%w: %w", judged, engine.ErrRefused)},
+		"what nobody confirms":           {"[1800000000] DISABLE_HOST_CHECK;web01", "unconfirmed", engine.ErrUnconfirmed},
+		"an object that has just gone":   {"[1800000000] DISABLE_HOST_CHECK;web01", "target", engine.ErrNotFound},
+		"what a stop cuts off":           {"[1800000000] DISABLE_HOST_CHECK;web01", "unconfirmed", fmt.Errorf("wait: %w", context.Canceled)},
+		"what fails":                     {"[1800000000] DISABLE_HOST_CHECK;web01", "failed", errors.New("disk on fire")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := take(t)
 			x.fail = func(int, operate.Action) error { return c.err }
-			x.handle(t.Context(), lines(c.line))
+			if left := x.handle(t.Context(), lines(c.line)); len(left) > 0 {
+				t.Errorf("%q are left", left)
+			}
 			if x.count(t, c.reason) != 1 || x.count(t, "") != 0 || !strings.Contains(x.log.String(), "reason="+c.reason) {
 				t.Errorf("reason %s: %g, accepted %g\n%s", c.reason, x.count(t, c.reason), x.count(t, ""), &x.log)
 			}
@@ -205,20 +207,64 @@ func TestWhatTheEngineHasNoRoomForIsHandedInAgain(t *testing.T) {
 	})
 }
 
-func TestAStopEndsTheWaitForRoom(t *testing.T) {
+func TestAStopLeavesWhatWasNotBegun(t *testing.T) {
+	text := lines("[1800000000] DISABLE_HOST_CHECK;web01\n[1800000000] PROCESS_HOST_CHECK_RESULT;web01;0;x\n[1800000000] LOG;y")
 	synctest.Test(t, func(t *testing.T) {
 		x := take(t)
 		x.whole = engine.ErrBusy
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		began := time.Now()
-		x.handle(ctx, lines("[1800000000] DISABLE_HOST_CHECK;web01"))
-		if took := time.Since(began); took != 5*time.Second || x.count(t, "stopping") != 1 {
-			t.Errorf("it took %v, %g refused", took, x.count(t, "stopping"))
+		left := x.handle(ctx, text)
+		if took := time.Since(began); took != 5*time.Second || !slices.EqualFunc(left, text, bytes.Equal) {
+			t.Errorf("it took %v, %q are left", took, left)
 		}
-		if len(x.calls) > 20 {
-			t.Errorf("asked %d times", len(x.calls))
+		if len(x.calls) > 20 || x.count(t, "") != 0 || x.count(t, "stopping") != 0 {
+			t.Errorf("asked %d times, %g accepted, %g refused", len(x.calls), x.count(t, ""), x.count(t, "stopping"))
 		}
+		if again := x.handle(t.Context(), nil); len(again) > 0 {
+			t.Errorf("%q are left twice", again)
+		}
+	})
+	t.Run("the engine has ended", func(t *testing.T) {
+		x := take(t)
+		x.whole = engine.ErrStopping
+		if left := x.handle(t.Context(), text); len(left) != 3 || len(x.calls) != 1 {
+			t.Errorf("%q are left, asked %d times", left, len(x.calls))
+		}
+	})
+	t.Run("what was begun is waited for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			x := take(t)
+			do := x.do
+			x.do = func(ctx context.Context, a []operate.Action) (operate.Report, error) {
+				select {
+				case <-time.After(2 * time.Second):
+				case <-ctx.Done():
+					t.Error("it was given up")
+				}
+				return do(ctx, a)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if left := x.handle(ctx, text); len(left) != 2 || x.count(t, "") != 1 {
+				t.Errorf("%q are left, %g accepted", left, x.count(t, ""))
+			}
+		})
+	})
+	t.Run("what is never answered is not confirmed, and not done again", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			x := take(t)
+			x.do = func(ctx context.Context, a []operate.Action) (operate.Report, error) {
+				<-ctx.Done()
+				return operate.Report{Results: []operate.Result{{Err: fmt.Errorf("wait: %w", ctx.Err())}}}, nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if left := x.handle(ctx, text); len(left) != 2 || x.count(t, "unconfirmed") != 1 || !strings.Contains(x.log.String(), "not confirmed") {
+				t.Errorf("%q are left, %g not confirmed\n%s", left, x.count(t, "unconfirmed"), &x.log)
+			}
+		})
 	})
 }
 

@@ -173,6 +173,18 @@ func (f *fifo) now(buf []byte) (n int, err error) {
 	return max(n, 0), nil
 }
 
+// drain reads everything that is there.
+func (f *fifo) drain() (all []byte, err error) {
+	buf := make([]byte, MaxLine)
+	for {
+		n, err := f.now(buf)
+		if err != nil || n == 0 {
+			return all, err
+		}
+		all = append(all, buf[:n]...)
+	}
+}
+
 func readNow(fd int, buf []byte) (int, error) {
 	for {
 		n, err := syscall.Read(fd, buf)

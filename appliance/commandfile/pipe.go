@@ -14,8 +14,9 @@ import (
 // Handler carries lines out, in their order, and tells the Tally what became of
 // each. It returns when that is known; until then no more is read and writers
 // wait. The lines are valid until it returns. ctx ends when the time for what a
-// stop found in the pipe is over.
-type Handler func(ctx context.Context, lines [][]byte)
+// stop found in the pipe is over: then it begins no more lines and returns those
+// that it has not begun, which are its own.
+type Handler func(ctx context.Context, lines [][]byte) (left [][]byte)
 
 // Options are what a Pipe needs. Path, Handle, Tally, Logger and Registerer are
 // required.
@@ -40,12 +41,13 @@ type Pipe struct {
 	split   splitter
 	buf     []byte
 	metrics *metrics
+	left    [][]byte // read and not carried out
 }
 
 // metrics count what is read.
 type metrics struct {
-	lines, bytes, partial, replaced prometheus.Counter
-	last                            prometheus.Gauge
+	lines, bytes, partial, replaced, left prometheus.Counter
+	last                                  prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -57,11 +59,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		bytes:    counter("jaque_command_file_read_bytes_total", "Bytes read from the command file."),
 		partial:  counter("jaque_command_file_partial_lines_total", "Lines thrown away because their writer ended inside them."),
 		replaced: counter("jaque_command_file_replaced_total", "Times the command file was gone from its path and made again."),
+		left:     counter("jaque_command_file_left_total", "Commands that a stop had no time for and kept for the next start."),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jaque_command_file_last_line_timestamp_seconds", Help: "When the newest line was read from the command file; 0 = none yet.",
 		}),
 	}
-	reg.MustRegister(m.lines, m.bytes, m.partial, m.replaced, m.last)
+	reg.MustRegister(m.lines, m.bytes, m.partial, m.replaced, m.left, m.last)
 	return m
 }
 
@@ -84,20 +87,42 @@ func Open(o Options) (*Pipe, error) {
 	}, nil
 }
 
-// Close removes the pipe if Open made it, and closes it. Run does so itself; it
-// is for a pipe that is never run.
+// Close removes the pipe if Open made it, keeps what is in it for the next start,
+// and closes it. Run does so itself; it is for a pipe that is never run.
 func (p *Pipe) Close() error {
-	err := p.fifo.remove()
-	p.fifo.close()
-	if err != nil {
-		return fmt.Errorf("remove the command file: %w", err)
-	}
-	return nil
+	work, cancel := context.WithCancel(context.Background())
+	cancel() // nothing is carried out any more
+	return p.end(work)
 }
 
-// Run reads until ctx ends. Then it takes the pipe from its path, so that nobody
-// new comes, carries out what is in it for at most Options.Drain, and closes it.
-// It fails if the pipe cannot be read.
+// end takes the pipe from its path, so that nobody new comes, closes it, so that
+// those who write get an error, and carries out what was in it until work ends.
+func (p *Pipe) end(work context.Context) error {
+	err := p.fifo.remove()
+	if err != nil {
+		err = fmt.Errorf("remove the command file: %w", err)
+	}
+	if p.fifo.anchor == nil {
+		return err
+	}
+	rest, sealErr := p.fifo.seal()
+	if sealErr != nil {
+		p.opt.Logger.Warn("the command file was closed while somebody may have written to it", "path", p.opt.Path, "err", sealErr)
+	}
+	for len(rest) > 0 {
+		n := min(len(rest), len(p.buf))
+		p.take(work, rest[:n])
+		rest = rest[n:]
+	}
+	p.dropPartial()
+	p.save()
+	return err
+}
+
+// Run carries out what the last stop left, then reads until ctx ends. Then it
+// closes the pipe and carries out what was in it for at most Options.Drain; what
+// is not done by then it writes to a file beside the pipe, for the next start. It
+// fails if the pipe cannot be read.
 func (p *Pipe) Run(ctx context.Context, ready func()) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -107,14 +132,14 @@ func (p *Pipe) Run(ctx context.Context, ready func()) error {
 	})
 	defer stop()
 	ready()
+	if err := p.resume(work); err != nil {
+		p.opt.Logger.Error("what the last stop left of the command file stays where it is", "err", err)
+	}
 	err := p.read(ctx, work)
-	if gone := p.fifo.remove(); err == nil && gone != nil {
-		err = fmt.Errorf("remove the command file: %w", gone)
+	if ctx.Err() == nil {
+		cancel() // it cannot be read: nothing is carried out any more
 	}
-	if ctx.Err() != nil {
-		p.drain(work)
-	}
-	p.fifo.close()
+	err = errors.Join(err, p.end(work))
 	p.opt.Tally.Close()
 	return err
 }
@@ -153,8 +178,19 @@ func (p *Pipe) take(ctx context.Context, chunk []byte) {
 	}
 	p.metrics.lines.Add(float64(len(lines)))
 	p.metrics.last.SetToCurrentTime()
-	if lines = sound(lines, p.opt.Tally.Refuse); len(lines) > 0 {
-		p.opt.Handle(ctx, lines)
+	p.hand(ctx, lines)
+}
+
+// hand hands on lines, or keeps them when the time is over. What comes behind a
+// line that is kept is kept too: it may build on it.
+func (p *Pipe) hand(ctx context.Context, lines [][]byte) {
+	lines = sound(lines, p.opt.Tally.Refuse)
+	switch {
+	case len(lines) == 0:
+	case ctx.Err() != nil || len(p.left) > 0:
+		p.keep(lines)
+	default:
+		p.keep(p.opt.Handle(ctx, lines))
 	}
 }
 
@@ -165,23 +201,6 @@ func (p *Pipe) dropPartial() {
 		p.metrics.partial.Inc()
 		p.opt.Logger.Warn("command thrown away, its writer ended inside the line", "line", show(line), "bytes", len(line))
 	}
-}
-
-// drain carries out what is in the pipe until that is empty or the time is over.
-func (p *Pipe) drain(work context.Context) {
-	for {
-		n, err := p.fifo.now(p.buf)
-		if err != nil || n == 0 {
-			break
-		}
-		if work.Err() != nil {
-			p.opt.Logger.Error("commands were still being written when the time to stop was over, some are lost",
-				"path", p.opt.Path, "waited", p.opt.Drain)
-			break
-		}
-		p.take(work, p.buf[:n])
-	}
-	p.dropPartial()
 }
 
 // lost makes the pipe again that somebody took away while nothing was in it. If

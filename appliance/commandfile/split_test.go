@@ -143,10 +143,11 @@ func TestAFileOfCommandsIsReadLineByLine(t *testing.T) {
 			var log bytes.Buffer
 			var got []string
 			tally := NewTally(slog.New(slog.NewTextHandler(&log, nil)), prometheus.NewRegistry())
-			err := ReadFile(t.Context(), c.path, tally, func(_ context.Context, lines [][]byte) {
+			err := ReadFile(t.Context(), c.path, tally, func(_ context.Context, lines [][]byte) [][]byte {
 				for _, l := range lines {
 					got = append(got, string(l))
 				}
+				return nil
 			})
 			if c.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fault) || len(got) > 0 {

@@ -19,6 +19,10 @@ const (
 	TooLong Reason = "too-long" // longer than MaxLine
 	NUL     Reason = "nul"      // holds a NUL byte
 	Other   Reason = "other"    // a reason that NewTally was not told
+	// Stopping: the process stopped before it was begun, and it could not be kept.
+	Stopping Reason = "stopping"
+	// Unconfirmed: it was begun and its outcome is not known; it may be done.
+	Unconfirmed Reason = "unconfirmed"
 )
 
 // MaxLine is how many bytes a command may have.
@@ -28,8 +32,9 @@ const MaxLine = 64 << 10
 const quiet = time.Minute
 
 var (
-	errNUL     = errors.New("it holds a NUL byte; send text")
-	errTooLong = fmt.Errorf("it is longer than %d bytes; send less output", MaxLine)
+	errNUL      = errors.New("it holds a NUL byte; send text")
+	errStopping = errors.New("the process stopped before it was carried out; send it again")
+	errTooLong  = fmt.Errorf("it is longer than %d bytes; send less output", MaxLine)
 )
 
 // Tally counts what became of commands and logs the refused ones: the first of
@@ -57,7 +62,7 @@ func NewTally(log *slog.Logger, reg prometheus.Registerer, reasons ...Reason) *T
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jaque_command_file_refused_total", Help: "Commands of the command file that were refused, by reason.",
 	}, []string{"reason"})
-	for _, r := range append([]Reason{TooLong, NUL, Other}, reasons...) {
+	for _, r := range append([]Reason{TooLong, NUL, Other, Stopping, Unconfirmed}, reasons...) {
 		t.refused[r] = refused.WithLabelValues(string(r))
 	}
 	reg.MustRegister(t.accepted, refused)
@@ -88,7 +93,11 @@ func (t *Tally) Refuse(why Reason, line []byte, err error) {
 	}
 	t.mu.Unlock()
 	if !silent {
-		t.log.Warn("command refused", "reason", string(why), "line", show(line), "err", err)
+		text := "command refused"
+		if why == Unconfirmed {
+			text = "command not confirmed, it may be carried out"
+		}
+		t.log.Warn(text, "reason", string(why), "line", show(line), "err", err)
 	}
 }
 
@@ -107,7 +116,11 @@ func (t *Tally) sum() {
 	}
 	slices.Sort(reasons)
 	for _, why := range reasons {
-		t.log.Warn("more commands refused", "reason", string(why), "commands", t.more[why])
+		text := "more commands refused"
+		if why == Unconfirmed {
+			text = "more commands not confirmed"
+		}
+		t.log.Warn(text, "reason", string(why), "commands", t.more[why])
 		t.more[why] = 0
 	}
 	t.timer = nil

@@ -247,7 +247,7 @@ func (e *Engine) refuseAll() {
 	for _, r := range m.reloads {
 		r.done <- ErrStopping
 	}
-	e.answer(e.state.programs.now, ErrStopping)
+	e.answer(e.state.programs.now, ErrUnconfirmed)
 	for _, o := range e.state.programs.line {
 		e.answer(o, ErrStopping)
 	}
@@ -255,6 +255,6 @@ func (e *Engine) refuseAll() {
 		for _, q := range p.line {
 			e.answer(q.order, ErrStopping)
 		}
-		e.answer(p.now.order, ErrStopping)
+		e.answer(p.now.order, ErrUnconfirmed) // its append is under way
 	}
 }
