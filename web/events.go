@@ -69,7 +69,7 @@ var allKinds = []event.Kind{
 	event.CommentAdded, event.CommentRemoved, event.DowntimeScheduled, event.DowntimeStarted, event.DowntimeEnded,
 	event.DowntimeCancelled, event.ObjectAdded, event.ObjectChanged, event.ObjectRemoved, event.SettingChanged,
 	event.CommandRejected, event.EngineJoined, event.EngineLeft, event.EpochRaised, event.ConfigLoaded,
-	event.CheckScheduled, event.HandlerRan, event.NotificationRequested,
+	event.CheckScheduled, event.HandlerRan, event.RootChanged, event.NotificationRequested,
 	event.NotificationIntended, event.NotificationSuppressed, event.NotificationDelivered, event.NotificationFailed,
 	event.NotificationAbandoned,
 }

@@ -36,6 +36,7 @@ const (
 	ConfigLoaded      Kind = "config.loaded"
 	CheckScheduled    Kind = "check.scheduled" // somebody asked for a check at a time
 	HandlerRan        Kind = "handler.ran"     // the outcome of an event handler
+	RootChanged       Kind = "root.changed"    // another failed host explains the problem, or none does any more
 
 	NotificationRequested  Kind = "notification.requested" // somebody asked to tell people
 	NotificationIntended   Kind = "notification.intended"

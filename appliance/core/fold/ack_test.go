@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -227,5 +228,27 @@ func TestWhatTimeDoesIsCalledByWhatMattersMost(t *testing.T) {
 				t.Errorf("%s with %v says %q, want %s with %v and %q", log.Kind, log.Also, log.Text, tt.kind, tt.also, tt.text)
 			}
 		})
+	}
+}
+
+// A comment that is not persistent ends with the run of the engine in which it
+// was made.
+func TestACommentMayEndWithARestart(t *testing.T) {
+	env, s := probed()
+	env.Comment = 5
+	for i, c := range []fold.AddComment{{Text: "kept", Persistent: true}, {Text: "of this run", Entry: started.Add(-time.Hour)}} {
+		env.ID = fmt.Sprint("d", i)
+		must(t, env, s, c, started+1)
+	}
+	if next := fold.NextTick(env, s); next != 0 {
+		t.Fatalf("something ends at %d within the run", next)
+	}
+	env.Started = started + 2
+	if work, _ := fold.Due(env, s, started+3); work != fold.PassTime {
+		t.Fatalf("after a restart %s is due", work)
+	}
+	d := must(t, env, s, fold.Tick{}, started+3)
+	if c := s.Status.Extra.Comments; len(c) != 1 || c[0].Text != "kept" || d.Log.Kind != event.CommentRemoved || d.Log.Text != "of this run" || d.Log.Facts["restarted"] != "true" {
+		t.Errorf("%+v is left by %+v", c, d.Log)
 	}
 }

@@ -102,6 +102,10 @@ type CancelDowntimes struct {
 	Author  string
 }
 
+// Reroot finds the root of the object's problem anew, because the hosts around it
+// changed.
+type Reroot struct{}
+
 // Tick lets time pass: what starts, ends or expires by now does so.
 type Tick struct{}
 
@@ -162,6 +166,7 @@ func (AddComment) command()            {}
 func (RemoveComments) command()        {}
 func (ScheduleDowntime) command()      {}
 func (CancelDowntimes) command()       {}
+func (Reroot) command()                {}
 func (Tick) command()                  {}
 func (Tune) command()                  {}
 func (SetModified) command()           {}

@@ -15,8 +15,12 @@ func (d *decider) addComment(c AddComment) (Decision, error) {
 	if err := d.fits("a comment", c.Author, c.Text); err != nil {
 		return Decision{}, err
 	}
+	at := d.orNow(c.Entry)
+	if !c.Persistent {
+		at = max(at, d.env.Started) // it is one of this run, however late it was read
+	}
 	d.note("comment", d.comment(event.Comment{
-		Kind: event.CommentUser, Author: c.Author, Text: c.Text, Time: d.orNow(c.Entry), Expires: c.Expires, Persistent: c.Persistent,
+		Kind: event.CommentUser, Author: c.Author, Text: c.Text, Time: at, Expires: c.Expires, Persistent: c.Persistent,
 	}))
 	return d.said(event.CommentAdded, c.Author, c.Text), nil
 }
@@ -46,11 +50,23 @@ func (d *decider) removeComments(c RemoveComments) (Decision, error) {
 	return d.said(event.CommentRemoved, c.Author, gone[0].Text), nil
 }
 
+// lost tells whether a comment is one that does not outlast a restart, and was made
+// before the engine that cares for the object began to. An engine that takes the
+// object over and has run for longer than the comment exists keeps it.
+func lost(env *Env, c *event.Comment) bool {
+	return c.Kind == event.CommentUser && !c.Persistent && c.Time < env.Started
+}
+
 // expireComments removes those whose time has come and returns them.
 func (d *decider) expireComments() (gone []event.Comment) {
-	gone = d.dropComments(func(c *event.Comment) bool { return c.Expires != 0 && c.Expires <= d.now })
+	expired := func(c *event.Comment) bool { return c.Expires != 0 && c.Expires <= d.now }
+	gone = d.dropComments(func(c *event.Comment) bool { return expired(c) || lost(d.env, c) })
 	if gone != nil {
-		d.note("expired", "true")
+		why := "restarted"
+		if slices.ContainsFunc(gone, func(c event.Comment) bool { return expired(&c) }) {
+			why = "expired"
+		}
+		d.note(why, "true")
 		d.also = append(d.also, event.CommentRemoved)
 	}
 	return gone

@@ -72,6 +72,8 @@ func (d *decider) operate(c Command) (Decision, error) {
 	switch c := c.(type) {
 	case Tick:
 		return d.tick()
+	case Reroot:
+		return d.reroot()
 	case Acknowledge:
 		return d.acknowledge(c)
 	case RemoveAcknowledgement:

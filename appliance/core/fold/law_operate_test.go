@@ -84,6 +84,14 @@ func run(t *rapid.T, look func(*fold.Env, *fold.State, fold.Command, *fold.Decis
 			rule.Passive = rapid.Bool().Draw(t, "takes results")
 			env.Object.Rule = &rule
 		}
+		switch rapid.IntRange(0, 11).Draw(t, "process") {
+		case 0:
+			env.Started = now
+		case 1:
+			env.Periods = map[string]object.Period{}
+		case 2:
+			env.Periods = map[string]object.Period{"hourly": hourly{}}
+		}
 		env.ID, env.Comment, env.Downtime = fmt.Sprint("d", i), uint64(i+1), uint64(i+1)
 		c := day(t, now)
 		before := s

@@ -184,7 +184,7 @@ func TestAStaleEpochNeverChangesTheStatus(t *testing.T) {
 // commands draws any command, also ones that will be refused.
 func commands() *rapid.Generator[fold.Command] {
 	return rapid.Custom(func(t *rapid.T) fold.Command {
-		switch rapid.IntRange(0, 9).Draw(t, "command") {
+		switch rapid.IntRange(0, 10).Draw(t, "command") {
 		case 0:
 			return fold.SampleHost{}
 		case 1:
@@ -193,6 +193,8 @@ func commands() *rapid.Generator[fold.Command] {
 			return fold.SetProgramSwitches{}
 		case 3:
 			return fold.ClearFlapping{}
+		case 4:
+			return fold.Reroot{}
 		}
 		return fold.Result{
 			State:   object.State(rapid.IntRange(0, 4).Draw(t, "state")),

@@ -24,7 +24,7 @@ func (d *decider) result(r *Result) (Decision, error) {
 	}
 	d.next.State, d.next.Checked = state, true
 	d.next.MaxAttempts = attemptsOf(d.env, &d.base)
-	d.next.Root = d.root()
+	d.next.Root = rootNow(d.env, &d.next)
 	d.stamp()
 	d.clearAck()
 	d.grantWish(r)

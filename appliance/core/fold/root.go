@@ -1,24 +1,27 @@
 package fold
 
-import "jaque.sh/jaque/appliance/core/object"
+import (
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
 
-// root returns the host that is down and explains the object's problem, "" if
+// rootNow returns the host that is down and explains the object's problem, "" if
 // there is none: it is no problem, or the object's own.
-func (d *decider) root() object.ID {
-	o := d.env.Object
+func rootNow(env *Env, st *event.Status) object.ID {
+	o := env.Object
 	switch {
-	case d.next.State == object.OK:
+	case st.State == object.OK:
 		return ""
 	case o.Host != nil:
-		if d.env.Host == nil {
+		if env.Host == nil {
 			return ""
 		}
-		return rootOf(o.Host, d.env.Host)
-	case d.next.State != object.Unreachable || d.env.Look == nil:
+		return rootOf(o.Host, env.Host)
+	case st.State != object.Unreachable || env.Look == nil:
 		return ""
 	}
 	for _, p := range o.Parents {
-		if id := rootOf(p, d.env.look(p)); id != "" {
+		if id := rootOf(p, env.look(p)); id != "" {
 			return id
 		}
 	}
@@ -34,4 +37,30 @@ func rootOf(host *object.Object, s *State) object.ID {
 		return s.Status.Root
 	}
 	return host.ID
+}
+
+// RootStale tells whether the hosts around an object say something else about the
+// root of its problem than it does itself: its own next result may be far away.
+func RootStale(env *Env, s *State) bool {
+	return s.Status.Checked && s.Status.Root != rootNow(env, &s.Status)
+}
+
+// MovesRoots tells whether an event changed something about a host that the roots of
+// others follow from. before is the host's state in front of it.
+func MovesRoots(before *State, e *event.Event) bool {
+	if e.Object.Kind() != object.Host || e.Status == nil {
+		return false
+	}
+	return (before.Status.State == object.Up) != (e.Status.State == object.Up) || before.Status.Root != e.Status.Root
+}
+
+// reroot takes over the root that follows from the hosts around the object.
+func (d *decider) reroot() (Decision, error) {
+	if !RootStale(d.env, d.old) {
+		return Decision{}, nil
+	}
+	d.next.Root = rootNow(d.env, &d.next)
+	d.note("root", string(d.next.Root))
+	d.note("was", string(d.base.Root))
+	return d.said(event.RootChanged, "", ""), nil
 }

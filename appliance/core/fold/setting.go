@@ -205,13 +205,13 @@ func choice(names []string) string {
 }
 
 // dropSettings forgets what was set against a config that says something else
-// now, as after a reload: the config is newer. A switch stays as it is then,
+// now, or has the period no more, as after a reload: the config is newer. A switch stays as it is then,
 // because it has only two values.
 func (d *decider) dropSettings() {
 	if d.next.Extra == nil {
 		return
 	}
-	left, gone := without(d.next.Extra.Settings, func(s *event.Setting) bool { return outdated(d.env.Object, s) })
+	left, gone := without(d.next.Extra.Settings, func(s *event.Setting) bool { return outdated(d.env, s) })
 	if gone == nil {
 		return
 	}

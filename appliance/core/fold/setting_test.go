@@ -310,3 +310,23 @@ type weekdays struct{}
 func (weekdays) Name() string                           { return "weekdays" }
 func (weekdays) String() string                         { return "weekdays" }
 func (weekdays) Window(object.Time) (bool, object.Time) { return true, 0 }
+
+// A period that a reload takes away counts no more, and nothing is left of it.
+func TestAPeriodThatIsGoneIsDropped(t *testing.T) {
+	for _, name := range []string{event.SettingCheckPeriod, event.SettingNotePeriod, event.SettingHandlerPeriod} {
+		env, s := probed()
+		env.Periods = map[string]object.Period{"hourly": hourly{}}
+		must(t, env, s, fold.Tune{Name: name, Value: "hourly", Author: "ann"}, started)
+		if fold.Outdated(env, &s.Status) != nil || fold.NextTick(env, s) != 0 {
+			t.Fatalf("%s is dropped before the reload", name)
+		}
+		env.Periods = map[string]object.Period{}
+		if all := fold.Outdated(env, &s.Status); len(all) != 1 || all[0].Name != name {
+			t.Errorf("outdated are %+v", all)
+		}
+		d := must(t, env, s, fold.Tick{}, started+5)
+		if _, left := s.Status.Setting(name); left || d.Log.Kind != event.SettingChanged || d.Log.Facts["dropped"] != name {
+			t.Errorf("%+v is left by %+v", s.Status.Extra, d.Log)
+		}
+	}
+}

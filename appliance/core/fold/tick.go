@@ -28,13 +28,16 @@ func nextTick(env *Env, s *State) object.Time {
 		sooner(s.Status.AckExpires)
 	}
 	for i := range x.Comments {
+		if lost(env, &x.Comments[i]) {
+			return overdue
+		}
 		sooner(x.Comments[i].Expires)
 	}
 	for i := range x.Downtimes {
 		sooner(nextOf(env, x.Downtimes, &x.Downtimes[i]))
 	}
 	for i := range x.Settings {
-		if outdated(env.Object, &x.Settings[i]) {
+		if outdated(env, &x.Settings[i]) {
 			return overdue
 		}
 	}

@@ -17,16 +17,37 @@ func tuned(env *Env, st *event.Status, name string) (string, bool) {
 	}
 	for i := range st.Extra.Settings {
 		if s := &st.Extra.Settings[i]; s.Name == name {
-			return s.Value, !outdated(env.Object, s)
+			return s.Value, !outdated(env, s)
 		}
 	}
 	return "", false
 }
 
+// Outdated returns the settings of operators that the next Tick drops because the
+// config counts again: it says something else by now, or has the period no more.
+func Outdated(env *Env, st *event.Status) (all []event.Setting) {
+	if st.Extra == nil {
+		return nil
+	}
+	for i := range st.Extra.Settings {
+		if s := &st.Extra.Settings[i]; outdated(env, s) {
+			all = append(all, *s)
+		}
+	}
+	return all
+}
+
 // outdated tells whether the config says something else than it did when an
-// operator set something against it. Then the config counts.
-func outdated(o *object.Object, s *event.Setting) bool {
-	now, known := configOf(o, s.Name)
+// operator set something against it, or has lost the period that was set. Then the
+// config counts.
+func outdated(env *Env, s *event.Setting) bool {
+	switch s.Name {
+	case event.SettingCheckPeriod, event.SettingNotePeriod, event.SettingHandlerPeriod:
+		if _, there := env.Periods[s.Value]; !there && env.Periods != nil {
+			return true
+		}
+	}
+	now, known := configOf(env.Object, s.Name)
 	return known && s.Config != "" && s.Config != now
 }
 
@@ -129,8 +150,8 @@ func HandlerPeriod(env *Env, st *event.Status) object.Period {
 	return periodOf(env, st, event.SettingHandlerPeriod, env.Object.Rule.HandlerPeriod)
 }
 
-// periodOf falls back to the config when a reload has taken away the period that
-// an operator chose.
+// periodOf falls back to the config where the periods are not known, and when a
+// reload has taken away the one that an operator chose.
 func periodOf(env *Env, st *event.Status, name string, config object.Period) object.Period {
 	if chosen, ok := tuned(env, st, name); ok {
 		if p, known := env.Periods[chosen]; known {
