@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,11 +59,16 @@ func Names() []string {
 }
 
 // Run runs the command whose name and arguments are given and returns the exit
-// status. Answers go to Stdout, everything else to Stderr.
+// status. Answers go to Stdout, everything else to Stderr; with -o json an error is
+// one object there.
 func Run(ctx context.Context, args []string, p Process) int {
 	cmd, rest, err := find(args)
+	var v values
 	if err == nil {
-		err = run(ctx, cmd, rest, p)
+		v, err = parse(&cmd, rest)
+	}
+	if err == nil {
+		err = run(ctx, cmd, v, p)
 	}
 	if err == nil {
 		return Done
@@ -79,16 +85,16 @@ func Run(ctx context.Context, args []string, p Process) int {
 	if status == Usage {
 		text += fmt.Sprintf("\nrun \"jaque help %s\" for how it is written", cmd.name)
 	}
+	if v.text("o") == "json" {
+		_ = json.NewEncoder(p.Stderr).Encode(failure{text, cmd.name, status})
+		return status
+	}
 	prefix := "jaque " + cmd.name + ": "
 	fmt.Fprintln(p.Stderr, prefix+strings.ReplaceAll(text, "\n", "\n"+prefix))
 	return status
 }
 
-func run(ctx context.Context, cmd command, args []string, p Process) error {
-	v, err := parse(&cmd, args)
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, cmd command, v values, p Process) error {
 	if v.is("help") {
 		text, _ := Help(cmd.name)
 		_, err := io.WriteString(p.Stdout, text)

@@ -214,14 +214,26 @@ func (c *call) byID(ctx context.Context) error {
 		return usagef("ids and a target do not go together; name one of them")
 	}
 	var worst error
+	var answers *array
+	if c.text("o") == "json" && len(c.words) > 1 {
+		answers = &array{to: c.Stdout}
+	}
 	for _, id := range c.words {
 		one := *c
 		one.body = map[string]any{"id": id}
+		if answers != nil {
+			one.Stdout = answers
+		}
 		if err := one.send(ctx); err != nil {
 			worst = err
 			if len(c.words) > 1 && err.Error() != "" {
 				c.complain(id, err)
 			}
+		}
+	}
+	if answers != nil {
+		if err := answers.end(); err != nil {
+			return err
 		}
 	}
 	if len(c.words) > 1 && worst != nil {

@@ -43,12 +43,16 @@ such time after -start. DURATION is 30m, 2h, 1h30m, 1d or 1w.
 		},
 		{
 			name: "downtime list", usage: "[OBJECT]", summary: "list downtimes",
-			text: "Lists the downtimes of everything, of one object or of what a filter matches.\n",
+			text: `Lists the downtimes of everything, of one object or of what a filter matches: first
+the rules, which are downtimes for many objects or many times, with whom they are
+for, how many objects have one now and when it is their next time; then each
+object's own, with the rule it was made from. Times are in UTC.
+`,
 			options: []option{
 				{name: "filter", arg: "FILTER", help: "only of objects that match"},
 				{name: "limit", arg: "N", help: "at most so many"},
 			},
-			run: listing("downtimes", "ID", "OBJECT", "START", "END", "KIND", "STATE", "AUTHOR", "COMMENT"),
+			run: listing("downtimes", "ID", "OBJECT", "START", "END", "KIND", "STATE", "RULE", "AUTHOR", "COMMENT"),
 		},
 		{
 			name: "downtime cancel", api: "cancel-downtime", usage: "ID… | -object OBJECT | -filter FILTER",
@@ -58,6 +62,13 @@ such time after -start. DURATION is 30m, 2h, 1h30m, 1d or 1w.
 
   jaque downtime cancel 4xk2-1
   jaque downtime cancel -object web01 -scope with-services
+  jaque downtime cancel -filter "*"
+
+The id of a rule ends it with all it made. The id of one of its times ends that
+time only, and the answer says that the rule goes on. With a target the rules that
+are for nothing beyond it end too: for "*" all of them, for a group those for
+the group and its objects, for hosts with-services those for the hosts and their
+services, for a filter those with the same filter.
 `,
 			options: slices.Concat([]option{
 				objectOption(),

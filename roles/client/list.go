@@ -9,11 +9,13 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // page is one page of a list of the API. Items keep their fields as they came.
 type page struct {
 	Items []json.RawMessage `json:"items"`
+	Rules []json.RawMessage `json:"rules"` // downtimes for many, the same on every page
 	Next  string            `json:"next"`
 }
 
@@ -39,14 +41,14 @@ func listing(collection string, columns ...string) func(context.Context, *call) 
 			}
 			q.Set("limit", c.text("limit"))
 		}
-		items, err := c.pages(ctx, "/"+collection, q, limit)
+		all, err := c.pages(ctx, "/"+collection, q, limit)
 		if err != nil {
 			return err
 		}
-		if err := c.showItems(items, columns); err != nil {
+		if err := c.showItems(all, columns); err != nil {
 			return err
 		}
-		if len(items) == 0 {
+		if len(all.Items)+len(all.Rules) == 0 {
 			return &fault{Nobody, "there are no " + collection}
 		}
 		return nil
@@ -54,37 +56,49 @@ func listing(collection string, columns ...string) func(context.Context, *call) 
 }
 
 // pages asks for one page after the other until there are limit items; 0 = all.
-func (c *call) pages(ctx context.Context, path string, q url.Values, limit int) ([]json.RawMessage, error) {
-	items := []json.RawMessage{}
+func (c *call) pages(ctx context.Context, path string, q url.Values, limit int) (page, error) {
+	all := page{Items: []json.RawMessage{}}
 	for {
 		a, err := c.api.ask(ctx, http.MethodGet, path+"?"+q.Encode(), nil)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		if a.status != http.StatusOK {
-			return nil, c.problem(a)
+			return all, c.problem(a)
 		}
 		var p page
 		if err := json.Unmarshal(a.body, &p); err != nil {
-			return nil, fmt.Errorf("read the list: %w", err)
+			return all, fmt.Errorf("read the list: %w", err)
 		}
-		items = append(items, p.Items...)
-		if limit > 0 && len(items) >= limit {
-			return items[:limit], nil
+		all.Items, all.Rules = append(all.Items, p.Items...), p.Rules
+		if limit > 0 && len(all.Items) >= limit {
+			all.Items = all.Items[:limit]
+			return all, nil
 		}
 		if p.Next == "" || len(p.Items) == 0 {
-			return items, nil
+			return all, nil
 		}
 		q.Set("cursor", p.Next)
 	}
 }
 
-func (c *call) showItems(items []json.RawMessage, columns []string) error {
+// showItems shows a list, what is for many objects or times above it.
+func (c *call) showItems(all page, columns []string) error {
 	if c.text("o") == "json" {
-		return json.NewEncoder(c.Stdout).Encode(map[string]any{"items": items})
+		list := map[string]any{"items": all.Items}
+		if all.Rules != nil {
+			list["rules"] = all.Rules
+		}
+		return json.NewEncoder(c.Stdout).Encode(list)
+	}
+	if err := c.showRules(all.Rules); err != nil {
+		return err
+	}
+	if len(all.Rules) > 0 && len(all.Items) > 0 {
+		fmt.Fprintln(c.Stdout)
 	}
 	t := table{head: columns}
-	for _, raw := range items {
+	for _, raw := range all.Items {
 		var item map[string]any
 		if err := json.Unmarshal(raw, &item); err != nil {
 			return fmt.Errorf("read the list: %w", err)
@@ -98,6 +112,30 @@ func (c *call) showItems(items []json.RawMessage, columns []string) error {
 	return t.write(c.Stdout)
 }
 
+// showRules shows the downtimes for many objects or times.
+func (c *call) showRules(rules []json.RawMessage) error {
+	t := table{head: []string{"RULE", "FOR", "WHEN", "NEXT START", "NEXT END", "OBJECTS", "AUTHOR", "COMMENT"}}
+	for _, raw := range rules {
+		var r rule
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return fmt.Errorf("read the list: %w", err)
+		}
+		when, start, end := "once", r.Start, r.End
+		if len(r.Ranges) > 0 {
+			when = strings.TrimSpace("every " + strings.Join(r.Ranges, ", ") + " " + r.Timezone)
+			start, end = "", ""
+			if len(r.Occurrences) > 0 {
+				start, end = r.Occurrences[0].Start, r.Occurrences[0].End
+			}
+		}
+		if r.Flexible > 0 {
+			when += ", flexible " + time.Duration(r.Flexible*float64(time.Second)).String()
+		}
+		t.add(r.ID, r.Target, when, utc(start), utc(end), strconv.Itoa(r.Objects), r.Author, r.Comment)
+	}
+	return t.write(c.Stdout)
+}
+
 // cell is a field of an item for people.
 func cell(item map[string]any, column string) string {
 	if column == "STATE" {
@@ -105,6 +143,9 @@ func cell(item map[string]any, column string) string {
 			return "running"
 		}
 		return "waiting"
+	}
+	if column == "END" {
+		return ending(item)
 	}
 	switch v := item[strings.ToLower(column)].(type) {
 	case string:
@@ -120,6 +161,20 @@ func cell(item map[string]any, column string) string {
 	}
 }
 
+// ending is when a downtime ends as things are: one that runs may end earlier or
+// later than it was scheduled, and one may end with another.
+func ending(item map[string]any) string {
+	text := func(name string) string { s, _ := item[name].(string); return s }
+	length, _ := item["flexible"].(float64)
+	switch {
+	case text("trigger") != "" && length == 0:
+		return "ends with " + text("trigger")
+	case text("started") != "" && text("until") != "":
+		return utc(text("until"))
+	}
+	return utc(text("end"))
+}
+
 // status returns the exit status of an error.
 func status(err error) int {
 	var f *fault
@@ -131,5 +186,9 @@ func status(err error) int {
 
 // complain tells what is wrong with one of several.
 func (c *call) complain(which string, err error) {
+	if c.text("o") == "json" {
+		_ = json.NewEncoder(c.Stderr).Encode(failure{which + ": " + err.Error(), c.cmd.name, status(err)})
+		return
+	}
 	fmt.Fprintf(c.Stderr, "jaque %s: %s: %s\n", c.cmd.name, which, strings.ReplaceAll(err.Error(), "\n", "; "))
 }

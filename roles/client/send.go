@@ -155,7 +155,9 @@ func (c *call) showTimes(ctx context.Context) error {
 	}
 	var b strings.Builder
 	times(&b, p.Occurrences, c.text("timezone"))
-	fmt.Fprint(c.Stderr, b.String())
+	if c.text("o") != "json" || c.Terminal {
+		fmt.Fprint(c.Stderr, b.String())
+	}
 	if len(p.Occurrences) == 0 {
 		return &fault{Failed, "it would never begin; nothing was done"}
 	}
@@ -215,12 +217,18 @@ func (c *call) subject(object string) string {
 }
 
 func (c *call) results(r *accepted) error {
-	t := table{head: []string{"OBJECT", "OUTCOME", "DETAIL"}}
-	for _, o := range r.Results {
-		if o.Object == "" && o.Detail == "" && o.Outcome == "done" && c.body["command"] == "schedule-downtime" {
-			o.Detail = "its id is " + r.ID
+	if r.Rule != "" {
+		if _, err := fmt.Fprintf(c.Stdout, "downtime rule %s for %s: %s\n", r.Rule, c.subject(""), plural(r.Total, "object")); err != nil {
+			return err
 		}
-		t.add(c.subject(o.Object), o.Outcome, o.Detail)
+	}
+	t := table{head: []string{"OBJECT", "OUTCOME", "RULE", "DETAIL"}}
+	for _, o := range r.Results {
+		subject := c.subject(o.Object)
+		if o.Object == "" && o.Rule != "" {
+			subject = "downtime rule"
+		}
+		t.add(subject, o.Outcome, o.Rule, o.Detail)
 	}
 	if err := t.write(c.Stdout); err != nil {
 		return err

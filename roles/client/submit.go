@@ -59,8 +59,9 @@ of a plugin. OUTPUT may have several lines, and performance data behind a |.
   jaque submit db01 DOWN "no answer"
 
 With - it reads a list from standard input, one result a line: object, state and
-output with a tab between them; \n in the output is a new line, \\ a backslash.
-Results of one object keep their order.
+output with a tab between them, and behind a further tab when it was found out, in
+RFC 3339; \n in the output is a new line, \\ a backslash. Results of one object
+keep their order.
 
   printf 'db01!backup\tOK\tdone\n' | jaque submit -
 `,
@@ -120,7 +121,8 @@ type submission struct {
 	line         int
 	object       string
 	state, text  string
-	status       int // exit status of it alone
+	time         string // RFC 3339; "" = that of -time, or now
+	status       int    // exit status of it alone
 	outcome, why string
 }
 
@@ -193,13 +195,16 @@ func (c *call) readList(send func(*submission)) (all []*submission, err error) {
 		}
 		s := &submission{line: n}
 		all = append(all, s)
-		parts := strings.SplitN(text, "\t", 3)
-		if len(parts) < 3 || parts[0] == "" {
-			s.status, s.outcome, s.object = Failed, "refused", parts[0]
-			s.why = "the line is no object, state and output with a tab between them"
+		parts := strings.Split(text, "\t")
+		s.object = parts[0]
+		if s.why = misread(parts); s.why != "" {
+			s.status, s.outcome = Failed, "refused"
 			continue
 		}
-		s.object, s.state, s.text = parts[0], strings.TrimSpace(parts[1]), output.Unescape(parts[2])
+		if len(parts) == 4 {
+			s.time = strings.TrimSpace(parts[3])
+		}
+		s.state, s.text = strings.TrimSpace(parts[1]), output.Unescape(parts[2])
 		send(s)
 	}
 	switch err := lines.Err(); {
@@ -211,11 +216,29 @@ func (c *call) readList(send func(*submission)) (all []*submission, err error) {
 	return all, nil
 }
 
+// misread says what is wrong with the columns of a line, "" = nothing.
+func misread(columns []string) string {
+	switch {
+	case len(columns) < 3 || columns[0] == "":
+		return "the line is no object, state and output with a tab between them"
+	case len(columns) > 4:
+		return "the line has more than object, state, output and time; write no tab in the output"
+	case len(columns) == 4:
+		if _, err := time.Parse(time.RFC3339, strings.TrimSpace(columns[3])); err != nil {
+			return fmt.Sprintf("%q behind the output is no time; write one as in 2027-01-31T15:04:00Z, and no tab in the output", columns[3])
+		}
+	}
+	return ""
+}
+
 // submit sends one result of a list. While jaque has too much to do it waits.
 func (c *call) submit(ctx context.Context, s *submission) {
 	one := call{Process: c.Process, values: c.values, cmd: c.cmd, api: c.api, body: map[string]any{"object": s.object}}
 	if t, ok := c.body["time"]; ok {
 		one.body["time"] = t
+	}
+	if s.time != "" {
+		one.body["time"] = s.time
 	}
 	one.result(s.state, s.text)
 	err := one.common()

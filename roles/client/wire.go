@@ -17,13 +17,15 @@ type accepted struct {
 	ID      string    `json:"id"`
 	Total   int       `json:"total"`
 	Failed  int       `json:"failed"`
+	Rule    string    `json:"rule"` // id of the downtime for many that was made, "" = none
 	Results []outcome `json:"results"`
 }
 
-// outcome is what became of a command for one object; "" = what the
-// command names instead of objects.
+// outcome is what became of a command for one object; "" = a downtime for many, or
+// what the command names instead of objects.
 type outcome struct {
 	Object  string `json:"object"`
+	Rule    string `json:"rule"`    // id of the downtime for many that was cancelled
 	Outcome string `json:"outcome"` // done, refused or failed
 	Detail  string `json:"detail"`
 }
@@ -41,8 +43,31 @@ type preview struct {
 // occurrence is one time of a recurring downtime.
 type occurrence struct {
 	Start      string `json:"start"`
+	End        string `json:"end"`
 	LocalStart string `json:"local_start"`
 	LocalEnd   string `json:"local_end"`
 	Length     int64  `json:"length"` // seconds
 	DST        string `json:"dst"`    // what the change of the clocks does to it
+}
+
+// rule is a downtime for many objects or times.
+type rule struct {
+	ID          string       `json:"id"`
+	Target      string       `json:"target"`  // in words
+	Objects     int          `json:"objects"` // that have a downtime made from it
+	Author      string       `json:"author"`
+	Comment     string       `json:"comment"`
+	Start       string       `json:"start"`
+	End         string       `json:"end"`
+	Flexible    float64      `json:"flexible"` // seconds; 0 = fixed
+	Ranges      []string     `json:"ranges"`   // none = once
+	Timezone    string       `json:"timezone"`
+	Occurrences []occurrence `json:"occurrences"`
+}
+
+// failure is an error for programs.
+type failure struct {
+	Error   string `json:"error"`
+	Command string `json:"command"`
+	Status  int    `json:"status"` // of the exit
 }
