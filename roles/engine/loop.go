@@ -221,6 +221,7 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.started = object.At(time.Now())
 	e.planAll(e.started)
 	e.reconcileAll()
+	e.addChore(&review{})
 	e.running.Store(true)
 	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,
 		"log", e.proj.Position().Log, "results", e.proj.Position().Results)

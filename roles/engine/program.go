@@ -114,7 +114,9 @@ func (e *Engine) onProgramEvent(ev *event.Event, outcome fold.Outcome) {
 func (e *Engine) refresh() {
 	set := e.proj.Set()
 	old := e.state.settings
-	e.state.periods = set.Periods
+	if e.state.periods = set.Periods; set.Periods == nil {
+		e.state.periods = map[string]object.Period{} // none, as against unknown ones
+	}
 	e.state.settings = program.Effective(set.Settings, e.proj.Program())
 	e.metrics.program.Store(uint32(e.state.settings.On))
 	if e.state.live && planning(old) != planning(e.state.settings) {

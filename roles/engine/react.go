@@ -14,6 +14,7 @@ func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	if ev.Stream == event.Log && ev.Status != nil {
 		e.reactDowntimes(key, before.Status.Extra, ev.Status.Extra)
 	}
+	e.moveRoots(key, before, ev)
 	e.relate(key, before, ev)
 	e.handle(key, ev)
 }

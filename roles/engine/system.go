@@ -98,6 +98,7 @@ func (e *Engine) onReload(r *reload) {
 		e.planSpread(e.state.keys[id], object.At(began))
 	}
 	e.reconcileAll()
+	e.addChore(&review{})
 	if len(r.change.Removed) > 0 {
 		e.addChore(&replan{e.proj.Triggered()}) // what started them may be gone
 	}
