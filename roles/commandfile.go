@@ -166,7 +166,7 @@ func (c *commands) flush(ctx context.Context) {
 func (c *commands) carryOut(ctx context.Context, all []wanted) {
 	var actions []operate.Action
 	for i := range all {
-		actions = append(actions, all[i].actions...)
+		actions = append(actions, signed(all[i].actions)...)
 	}
 	errs := c.insist(ctx, actions)
 	done := 0

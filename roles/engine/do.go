@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
@@ -192,9 +194,36 @@ func (e *Engine) onObjectOrder(key int32, o *order) {
 		if c.Start == 0 {
 			c.Start = now
 		}
+		c = bounded(c)
 		o.command = c
 	}
 	e.decide(key, job{command: o.command, order: o})
+}
+
+// mostOutput is how many bytes of a submitted result are kept, as of a plugin's.
+const mostOutput = 64 << 10
+
+// bounded cuts what a submitted result says.
+func bounded(r fold.Result) fold.Result {
+	r.Output = cutText(r.Output, mostOutput)
+	r.Long = cutText(r.Long, max(mostOutput-len(r.Output), 0))
+	if len(r.Perfdata) > mostOutput { // half a value would be another one
+		whole := r.Perfdata[:mostOutput]
+		r.Perfdata = whole[:max(strings.LastIndexByte(whole, ' '), 0)]
+		r.Long = strings.TrimPrefix(r.Long+"\n(performance data cut at 64 KiB)", "\n")
+	}
+	return r
+}
+
+// cutText cuts a text to a number of bytes and marks that.
+func cutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
 }
 
 // checkNow runs the check of an object at once, whatever its switches say. The

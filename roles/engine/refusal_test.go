@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,26 @@ func TestResultsThatComeLateOrTwiceAreRefusedAndCounted(t *testing.T) {
 			if n := gathered(t, registry, "jaque_engine_commands_refused_total", string(why)); n != 1 {
 				t.Errorf("%v counted as %s", n, why)
 			}
+		}
+		g.end()
+	})
+}
+
+func TestASubmittedResultIsCutAsThatOfAPlugin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, site(1, 1), newJournal(), &runner{})
+		long := strings.Repeat("é", 50_000) // of two bytes
+		g.must("h0!s0", fold.Result{State: object.Warning, Output: "x" + long, Long: long, Perfdata: strings.Repeat("load=1.25 ", 10_000)})
+		m := g.p.State("h0!s0").Measure
+		if len(m.Output) != 64<<10-1+len("…") || !strings.HasSuffix(m.Output, "é…") || !strings.HasPrefix(m.Long, "…\n(performance data cut") {
+			t.Errorf("output of %d bytes, long %.80q", len(m.Output), m.Long)
+		}
+		if len(m.Perfdata) > 64<<10 || !strings.HasSuffix(m.Perfdata, " load=1.25") {
+			t.Errorf("perfdata of %d bytes", len(m.Perfdata))
+		}
+		g.must("h0!s0", fold.Result{State: object.Warning, Output: "short", Long: "a\nb", Perfdata: "a=1"})
+		if m = g.p.State("h0!s0").Measure; m.Output != "short" || m.Long != "a\nb" || m.Perfdata != "a=1" {
+			t.Errorf("%+v", m)
 		}
 		g.end()
 	})

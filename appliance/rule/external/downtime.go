@@ -41,7 +41,7 @@ func hostDowntimeRows() []row {
 // downtime reads a downtime. What could never begin is refused here, so that a
 // command for many objects is taken whole or not at all.
 func (t *translation) downtime() (event.Downtime, error) {
-	d := event.Downtime{Entry: t.c.Time, Start: t.time(), End: t.time()}
+	d := event.Downtime{Entry: t.entry(), Start: t.time(), End: t.time()}
 	fixed, trigger, seconds := t.flag(), t.next(), t.number()
 	d.Author, d.Text = t.next(), t.next()
 	if !fixed {

@@ -96,7 +96,7 @@ func objectRows(k object.Kind) []row {
 			{
 				name: "ADD_" + word + "_COMMENT", args: with(aFlag, anAuthor, aComment), text: "Adds a comment to " + a + "; the flag makes it persistent.",
 				do: each(of, plain(func(t *translation) fold.Command {
-					return fold.AddComment{Persistent: t.flag(), Author: t.next(), Text: t.next(), Entry: t.c.Time}
+					return fold.AddComment{Persistent: t.flag(), Author: t.next(), Text: t.next(), Entry: t.entry()}
 				})),
 			},
 			{name: "DEL_" + word + "_COMMENT", args: []kind{anID}, text: "Removes a comment of " + a + ".", do: removeComment(k)},
@@ -159,7 +159,7 @@ func reschedule(forced bool) func(*translation) (fold.Command, error) {
 // comment.
 func acknowledge(expiry bool) func(*translation) (fold.Command, error) {
 	return func(t *translation) (fold.Command, error) {
-		a := fold.Acknowledge{Kind: object.AckNormal, Entry: t.c.Time}
+		a := fold.Acknowledge{Kind: object.AckNormal, Entry: t.entry()}
 		if t.number() == int64(object.AckSticky) {
 			a.Kind = object.AckSticky
 		}

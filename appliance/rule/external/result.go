@@ -17,8 +17,7 @@ func submit(k object.Kind, of scope) func(*translation) error {
 		if err != nil {
 			return err
 		}
-		// A clock that runs ahead must not make the next results look old.
-		start := min(t.c.Time, t.w.Now)
+		start := t.entry() // one that lies ahead would make the next results look old
 		t.about(objects[0], fold.Result{
 			State: r.State, Passive: true, Stamped: t.c.Stamped, Output: r.Output, Long: r.Long, Perfdata: r.Perfdata,
 			Start: start, Latency: int64(t.w.Now-start) * 1000,

@@ -87,6 +87,9 @@ func (t *translation) author() string {
 	return ""
 }
 
+// entry is when the command was written. A clock that runs ahead makes it now.
+func (t *translation) entry() object.Time { return min(t.c.Time, t.w.Now) }
+
 func (t *translation) about(o *object.Object, c fold.Command) {
 	t.actions = append(t.actions, operate.Action{Object: o.ID, Command: c})
 }
