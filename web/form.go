@@ -128,6 +128,11 @@ func (d *draft) step(w http.ResponseWriter) error {
 	if step == "edit" {
 		return d.show(w, http.StatusOK)
 	}
+	if step != "preview" {
+		if done, err := d.again(w); done {
+			return err
+		}
+	}
 	p, err := d.intend()
 	if step == "preview" {
 		return d.preview(w, p, err)
@@ -135,8 +140,14 @@ func (d *draft) step(w http.ResponseWriter) error {
 	if err != nil {
 		return d.refuse(w, err)
 	}
-	if step == "" && p.many() && d.values.Get("reviewed") == "" {
-		return d.review(w, http.StatusOK, p, "")
+	if looks := p.many() || d.asksReview(); looks && step == "" {
+		if d.values.Get("reviewed") == "" || d.values.Get("shown") == "" {
+			return d.review(w, http.StatusOK, p, "")
+		}
+		if problem := p.changed(); problem != "" {
+			d.values.Del("confirm")
+			return d.review(w, http.StatusConflict, p, problem)
+		}
 	}
 	if problem := p.unconfirmed(d.values.Get("confirm")); problem != "" {
 		return d.review(w, http.StatusConflict, p, problem)
@@ -208,8 +219,15 @@ func (d *draft) showWith(w http.ResponseWriter, status int, p view.Preview) erro
 		Chrome: c, Heading: words.Heading, Command: d.command(), Submit: words.Submit, Dismiss: words.Dismiss, Danger: words.Danger, Why: d.site.cannot(d.request),
 		Target: d.target(), Fields: d.fields(), Back: d.back(), Preview: p, Review: d.mayBeMany(),
 	}
-	if v.Review && (len(d.objects()) != 1 || d.command() == "schedule-downtime") {
+	if d.asksReview() {
 		v.Submit = words.Many
+	}
+	if d.site.Token != "" && v.Why != "" && d.site.Commands != nil {
+		v.SignIn = "/sign-in?" + url.Values{"back": {d.request.URL.RequestURI()}}.Encode()
+	}
+	v.Notes = d.acknowledged(d.objects())
+	if d.values.Get("id") != "" {
+		_, v.Over = d.named()
 	}
 	known := map[string]bool{}
 	focused := false
@@ -229,7 +247,7 @@ func (d *draft) showWith(w http.ResponseWriter, status int, p view.Preview) erro
 			v.Error = strings.TrimSpace(v.Error + " " + d.wrong[name])
 		}
 	}
-	v.Hidden = d.hidden(known)
+	v.Hidden = append(d.hidden(known), view.Pair{Name: "once", Value: d.once()})
 	return d.site.render(w, d.request, status, page.Sheet(v))
 }
 

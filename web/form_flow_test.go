@@ -315,7 +315,7 @@ func TestAWrongFormKeepsWhatWasTyped(t *testing.T) {
 		"a text is missing":                     {ack, []string{"author", "jo"}, "comment", "Write why"},
 		"an end that has passed":                {ack, []string{"author", "jo", "comment", "x", "expires", "2026-03-01T11:00"}, "expires", "has passed"},
 		"an end that is no time":                {ack, []string{"author", "jo", "comment", "x", "expires", "tomorrow"}, "expires", "is no date and time"},
-		"a downtime that ends before it starts": {down, []string{"author", "jo", "comment", "x", "start", "2026-03-02T11:00", "end", "2026-03-02T10:00"}, "end", "is not after start"},
+		"a downtime that ends before it starts": {down, []string{"author", "jo", "comment", "x", "start", "2026-03-02T11:00", "end", "2026-03-02T10:00"}, "end", "2026-03-02 10:00 UTC is not after the beginning, 2026-03-02 11:00 UTC"},
 		"a length that is none":                 {down, []string{"author", "jo", "comment", "x", "duration", "soon"}, "duration", "is no length"},
 		"a length of nothing":                   {down, []string{"author", "jo", "comment", "x", "duration", "0"}, "duration", "above 0"},
 		"a zone that nobody knows":              {down, []string{"author", "jo", "comment", "x", "timezone", "Mars/Base"}, "timezone", "no time zone is called Mars/Base"},
@@ -326,7 +326,7 @@ func TestAWrongFormKeepsWhatWasTyped(t *testing.T) {
 		"a night without a length":              {down, append(weekly, "from", "04:00", "to", "04:00"), "to", "ends when it begins"},
 		"a clock that has 25 hours":             {down, append(weekly, "from", "25:00"), "from", "time of day"},
 		"a line that is no range":               {down, []string{"repeat", "weekly", "author", "jo", "comment", "x", "other", "caturday 1-2"}, "other", "caturday"},
-		"a last day before the first":           {down, append(weekly, "first", "2026-04-02", "last", "2026-04-01"), "last", "is not after start"},
+		"a last day before the first":           {down, append(weekly, "first", "2026-04-02", "last", "2026-04-01"), "last", "before the first day"},
 		"no switch was chosen":                  {"/do?command=disable&object=web01", []string{"author", "jo"}, "what", "Choose at least one"},
 		"an interval that is none":              {"/do?command=set&object=web01", []string{"author", "jo", "setting", "interval", "value", "often"}, "value", "write a duration"},
 	} {

@@ -206,7 +206,7 @@ func TestOnlyWhoMayWriteUsesForms(t *testing.T) {
 			name = c.Value
 		}
 	}
-	_, body := ask(t, http.MethodGet, srv.URL+"/do?command=add-comment&object=web01", "", "Cookie", nameCookie+"="+name)
+	_, body := ask(t, http.MethodGet, srv.URL+"/do?command=add-comment&object=web01", "", "Cookie", signed[1]+"; "+nameCookie+"="+name)
 	if !strings.Contains(body, `value="jo"`) {
 		t.Errorf("the name is not kept: %q", name)
 	}

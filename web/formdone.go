@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/operate"
 	"jaque.sh/jaque/web/page"
 	"jaque.sh/jaque/web/view"
@@ -31,6 +29,9 @@ type outcomes struct {
 // outcome is what became of one command.
 type outcome struct {
 	command string
+	what    string // switches or setting, in the words of the form
+	target  string // what it was for where that is not the object of a result
+	nothing bool   // it was so already
 	back    string
 	counts  map[string]int // by what the results say
 	results []view.Result  // what went wrong first
@@ -62,25 +63,43 @@ func (o *outcomes) get(id string) *outcome {
 // carryOut does what the form asks for and leads to the page that says what
 // became of it.
 func (d *draft) carryOut(w http.ResponseWriter, p *plan) error {
-	report, err := d.site.perform(d.request, &p.q, p.actions)
+	do := func(r *http.Request) ([]byte, error) {
+		report, err := d.site.perform(r, &p.q, p.actions)
+		if err != nil {
+			return nil, err
+		}
+		to := d.back()
+		d.site.outcomes.put(report.ID, d.site.newOutcome(p, to, &report))
+		if len(report.Results) > 1 {
+			return []byte("/done/" + url.PathEscape(report.ID)), nil
+		}
+		return []byte(withDid(to, report.ID)), nil
+	}
+	var to []byte
+	var err error
+	if key, content := d.key(); key != "" {
+		r, cancel := detached(d.request)
+		defer cancel()
+		to, err = d.site.onces.do(r.Context(), key, content, func() ([]byte, error) { return do(r) })
+	} else {
+		to, err = do(d.request)
+	}
 	if err != nil {
 		return d.refuse(w, err)
 	}
+	d.leave(w, string(to))
+	return nil
+}
+
+// leave leads away from a form that was carried out.
+func (d *draft) leave(w http.ResponseWriter, to string) {
 	if name := d.values.Get("author"); name != "" {
 		keep(w, nameCookie, name)
 	}
 	if d.command() == "schedule-downtime" && d.values.Get("timezone") != "" {
 		keep(w, zoneCookie, d.zone.String())
 	}
-	to := d.back()
-	d.site.outcomes.put(report.ID, d.site.newOutcome(d.command(), to, &report))
-	if len(report.Results) > 1 {
-		to = "/done/" + url.PathEscape(report.ID)
-	} else {
-		to = withDid(to, report.ID)
-	}
 	http.Redirect(w, d.request, to, http.StatusSeeOther)
-	return nil
 }
 
 // withDid adds to an address of a page which command came before.
@@ -95,8 +114,8 @@ func withDid(to, id string) string {
 	return u.String()
 }
 
-func (s *site) newOutcome(command, back string, report *operate.Report) *outcome {
-	o := &outcome{command: command, back: back, counts: map[string]int{}}
+func (s *site) newOutcome(p *plan, back string, report *operate.Report) *outcome {
+	o := &outcome{command: p.draft.command(), what: p.what(), nothing: p.nothing, target: p.programTarget(), back: back, counts: map[string]int{}}
 	var fine []view.Result
 	for _, r := range report.Results {
 		said := s.result(r)
@@ -134,17 +153,37 @@ func (s *site) notice(r *http.Request) view.Notice {
 	}
 	line := o.results[0]
 	if line.Word == "done" {
-		return view.Notice{Tone: "ok", Text: doneText(words, line)}
+		return view.Notice{Tone: "ok", Text: o.doneText(words, line)}
 	}
 	return view.Notice{Tone: line.Badge.Tone, Text: words.Heading + ": " + line.Word + ". " + line.Detail}
 }
 
 // doneText says what was done to one object, or to the whole program.
-func doneText(words view.Command, line view.Result) string {
-	if line.URL == "" {
-		return "Done: " + strings.ToLower(words.Heading[:1]) + words.Heading[1:] + "."
+func (o *outcome) doneText(words view.Command, line view.Result) string {
+	name := line.Name
+	if o.target != "" {
+		name = o.target
 	}
-	return "Done: " + line.Name + " " + words.Done + "."
+	turned, turns := map[string]string{"enable": "on", "disable": "off"}[o.command]
+	switch {
+	case turns && o.nothing:
+		return "Nothing to change: " + o.what + " " + isAre(o.what) + " " + turned + " already for " + name + "."
+	case turns:
+		return "Done: " + o.what + " " + isAre(o.what) + " " + turned + " now for " + name + "."
+	case o.command == "set" && o.nothing:
+		return "Nothing to change: " + name + " has " + o.what + " already."
+	case o.command == "set":
+		return "Done: " + name + " has " + o.what + " now."
+	}
+	return "Done: " + name + " " + words.Done + "."
+}
+
+// isAre returns the verb for labels of switches, most of which are plural.
+func isAre(what string) string {
+	if strings.Contains(what, ",") || strings.HasSuffix(what, "s") {
+		return "are"
+	}
+	return "is"
 }
 
 // done shows what became of a command for many objects.
@@ -166,27 +205,4 @@ func (s *site) done(w http.ResponseWriter, r *http.Request) error {
 		v.Rest = "and " + view.Number(o.rest) + " more that were done"
 	}
 	return s.render(w, r, http.StatusOK, page.Outcome(v))
-}
-
-// named says which downtime or comment a form is about.
-func (d *draft) named() string {
-	id := d.values.Get("id")
-	s := d.site
-	if d.command() == "delete-comment" {
-		for o, state := range s.Projection.Extras() {
-			for _, c := range state.Status.Extra.Comments {
-				if c.ID == id {
-					return string(o) + ": “" + c.Text + "”, by " + c.Author
-				}
-			}
-		}
-		return "comment " + id
-	}
-	if r, ok := s.Projection.Program().Rules[id]; ok {
-		return view.RuleTarget(&r) + ": “" + r.Text + "”, by " + r.Author
-	}
-	for _, t := range s.world().Downtimes(func(_ object.ID, t *event.Downtime) bool { return t.ID == id }) {
-		return string(t.Object) + ": “" + t.Text + "”, by " + t.Author
-	}
-	return "downtime " + id
 }

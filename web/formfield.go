@@ -118,7 +118,7 @@ func (d *draft) scopeField() (view.Field, bool) {
 		}
 	}
 	fallback := ""
-	if d.command() == "schedule-downtime" && named {
+	if d.command() == "schedule-downtime" {
 		fallback = "with-services"
 	}
 	return view.Field{Kind: view.FieldSelect, Name: "scope", Label: "For", Options: choose(words, d.text("scope", fallback))}, true
@@ -175,7 +175,7 @@ func (d *draft) downtimeFields() []view.Field {
 		d.comment("Why"),
 		{Kind: view.FieldChoice, Name: "repeat", Label: "It happens", Group: when, Options: choose([][2]string{{"once", "once"}, {"weekly", "again and again"}}, repeat)},
 		{Kind: view.FieldMoment, Name: "start", Label: "From", Value: d.text("start", ""), Hint: "Empty: now.", Group: when, For: "repeat-once"},
-		{Name: "duration", Label: "For", Value: d.text("duration", "2h"), List: []string{"30m", "1h", "2h", "4h", "8h", "1d"}, Hint: "As in 45m, 2h, 3d.", Group: when, For: "repeat-once"},
+		{Name: "duration", Label: "For", Value: d.text("duration", "2h"), List: []string{"30m", "1h", "2h", "4h", "8h", "1d"}, Hint: "As in 45m, 2h, 1h 30, 3d, 1w.", Group: when, For: "repeat-once"},
 		{Kind: view.FieldMoment, Name: "end", Label: "Or until", Value: d.text("end", ""), Hint: "Counts over the length.", Group: when, For: "repeat-once"},
 		{Kind: view.FieldMany, Name: "day", Label: "On", Options: days, Group: when, For: "repeat-weekly"},
 		{Kind: view.FieldClock, Name: "from", Label: "From", Value: d.text("from", "02:00"), Group: when, For: "repeat-weekly"},
@@ -211,13 +211,13 @@ func (d *draft) triggers() []string {
 }
 
 func (d *draft) resultFields() []view.Field {
-	states := [][2]string{{"OK", "OK"}, {"WARNING", "WARNING"}, {"CRITICAL", "CRITICAL"}, {"UNKNOWN", "UNKNOWN"}}
+	states := [][2]string{{"", "choose"}, {"OK", "OK"}, {"WARNING", "WARNING"}, {"CRITICAL", "CRITICAL"}, {"UNKNOWN", "UNKNOWN"}}
 	if ids := d.objects(); len(ids) > 0 && ids[0].Kind() == object.Host || d.values.Get("kind") == "host" {
-		states = [][2]string{{"UP", "UP"}, {"DOWN", "DOWN"}, {"UNREACHABLE", "UNREACHABLE"}}
+		states = [][2]string{{"", "choose"}, {"UP", "UP"}, {"DOWN", "DOWN"}, {"UNREACHABLE", "UNREACHABLE"}}
 	}
 	return []view.Field{
 		{Kind: view.FieldSelect, Name: "state", Label: "State", Options: choose(states, d.text("state", ""))},
-		{Name: "output", Label: "Output", Value: d.text("output", ""), Hint: "One line, as a plugin would write it."},
+		{Name: "output", Label: "Output", Value: d.text("output", ""), Hint: "One line, as a plugin would write it.", Required: true},
 		{Kind: view.FieldArea, Name: "long_output", Label: "Further lines", Value: d.text("long_output", "")},
 		{Name: "perfdata", Label: "Performance data", Value: d.text("perfdata", ""), Hint: "As in load=0.92;4;8;0"},
 	}
@@ -258,6 +258,9 @@ func localTime(t object.Time, zone *time.Location) string { return t.Std().In(zo
 
 // check says at once what cannot be right with what a fresh form is for.
 func (d *draft) check() {
+	if len(d.objects()) > 1 {
+		return // the review says which ones are left out
+	}
 	for _, id := range d.objects() {
 		if d.site.Projection.Set().Get(id) == nil {
 			d.wrong["object"] = sentence(d.site.unknown(id).Detail)

@@ -27,6 +27,7 @@ type plan struct {
 	wish    operate.Request
 	actions []operate.Action
 	touched []object.ID
+	nothing bool // it is so already
 }
 
 // intend reads the form into a plan. With an error the plan may still tell what
@@ -53,6 +54,7 @@ func (d *draft) intend() (*plan, error) {
 	if p.touched, err = d.site.touched(&p.wish, p.actions); err != nil {
 		return nil, d.blame(err)
 	}
+	p.nothing = p.already()
 	if len(d.wrong) > 0 {
 		return p, faultf(http.StatusBadRequest, "%v", errIncomplete)
 	}
@@ -81,6 +83,33 @@ func (p *plan) recurring() bool {
 // many tells whether the plan is to be looked at before it is done.
 func (p *plan) many() bool { return len(p.touched) > 1 || p.recurring() }
 
+// asksReview tells whether a look comes first whatever the form is for at the
+// moment: the button of the form promises it.
+func (d *draft) asksReview() bool {
+	if d.values.Get("program")+d.values.Get("contact")+d.values.Get("id") != "" {
+		return false
+	}
+	return d.asksTarget() || len(d.objects()) != 1
+}
+
+// programTarget says what a plan is for that names no object.
+func (p *plan) programTarget() string {
+	switch c := p.wish.Program.(type) {
+	case program.SwitchContact:
+		return "contact " + c.Name
+	case program.PutRule:
+		return view.RuleTarget(&c.Rule)
+	}
+	for _, a := range p.actions {
+		if c, ok := a.Program.(program.RemoveRule); ok && len(p.actions) == 1 {
+			if r, ok := p.draft.site.Projection.Program().Rules[c.ID]; ok {
+				return view.RuleTarget(&r)
+			}
+		}
+	}
+	return ""
+}
+
 // mayBeMany tells whether the form can lead to more than one object or time.
 func (d *draft) mayBeMany() bool {
 	if d.values.Get("program")+d.values.Get("contact")+d.values.Get("id") != "" {
@@ -93,7 +122,7 @@ func (d *draft) mayBeMany() bool {
 // unconfirmed says what is wrong with the number that a plan was confirmed with.
 func (p *plan) unconfirmed(text string) string {
 	n := len(p.touched)
-	if n <= unasked || strings.TrimSpace(text) == strconv.Itoa(n) {
+	if n <= unasked || count(text) == strconv.Itoa(n) {
 		return ""
 	}
 	if text == "" {
@@ -103,7 +132,7 @@ func (p *plan) unconfirmed(text string) string {
 }
 
 func (p *plan) preview() view.Preview {
-	v := view.Preview{Total: len(p.touched)}
+	v := view.Preview{Total: len(p.touched), Notes: append(p.leftOut(), p.draft.acknowledged(p.touched)...)}
 	if p.wish.Program == nil || len(p.touched) > 0 {
 		v.Text = "It touches " + view.Count(v.Total, "object", "objects")
 		if later := reach(&p.wish); later != "" {
@@ -140,13 +169,14 @@ func (d *draft) review(w http.ResponseWriter, status int, p *plan, problem strin
 		v.Submit += " for " + view.Count(v.Preview.Total, "object", "objects")
 	}
 	for _, name := range sortedNames(d.values) {
-		if slices.Contains([]string{"step", "reviewed", "confirm", "back"}, name) {
+		if ofTheWay(name) {
 			continue
 		}
 		for _, text := range d.values[name] {
 			v.Hidden = append(v.Hidden, view.Pair{Name: name, Value: text})
 		}
 	}
+	v.Hidden = append(v.Hidden, p.sealed()...)
 	return d.site.render(w, d.request, status, page.Review(v))
 }
 
@@ -186,9 +216,22 @@ func (p *plan) summary() []view.Fact {
 		add("When", spanText(c.Downtime.Start, c.Downtime.End, d.zone))
 		add("Lasts", lasting(c.Downtime.Duration))
 	case fold.Acknowledge:
+		add("Holds", map[bool]string{true: "until the recovery, also when the state changes", false: "until the state changes"}[c.Kind == object.AckSticky])
+		add("Tells the people in charge", yesNo(c.Notify))
+		add("Kept as a comment afterwards", yesNo(c.Persistent))
 		if c.Expires != 0 {
 			add("Ends by itself", localTime(c.Expires, d.zone)+" "+d.zone.String())
 		}
+	case fold.AddComment:
+		add("Kept when jaque restarts", yesNo(c.Persistent))
+		if c.Expires != 0 {
+			add("Goes by itself", localTime(c.Expires, d.zone)+" "+d.zone.String())
+		}
+	case fold.Notify:
+		add("Also to the people of every escalation", yesNo(c.Broadcast))
+		add("Whatever filters and periods say", yesNo(c.Forced))
+	case fold.Reschedule:
+		add("Whatever switches, periods and dependencies say", yesNo(c.Forced))
 	case fold.Result:
 		add("State", d.values.Get("state"))
 		add("Output", c.Output)
@@ -206,6 +249,13 @@ func (p *plan) summary() []view.Fact {
 	}
 	add("By", p.q.Author)
 	return facts
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 func (p *plan) ruleSummary(r *event.DowntimeRule, add func(label, text string)) {
@@ -256,7 +306,8 @@ func (d *draft) target() view.Target {
 	case d.values.Get("contact") != "":
 		return view.Target{Text: "contact " + d.values.Get("contact") + d.chosenSwitches(), URL: "/settings"}
 	case d.values.Get("id") != "":
-		return view.Target{Text: d.named()}
+		text, _ := d.named()
+		return view.Target{Text: text}
 	case len(ids) == 1 && ids[0].Host() != "":
 		return view.Target{Text: string(ids[0]) + d.chosenSwitches(), URL: view.URL(ids[0])}
 	case len(ids) > 1:

@@ -40,6 +40,9 @@ func (d *draft) canonical() url.Values {
 	for _, name := range []string{"expires", "at", "start", "end"} {
 		if text := d.values.Get(name); text != "" {
 			out.Set(name, d.instant(name, text))
+			if t, err := time.Parse(time.RFC3339, out.Get(name)); err == nil {
+				d.ahead(name, t)
+			}
 		}
 	}
 	if d.command() == "schedule-downtime" {
@@ -50,6 +53,9 @@ func (d *draft) canonical() url.Values {
 	if turns := d.command() == "enable" || d.command() == "disable"; turns && len(nonEmpty(d.values["what"])) == 0 {
 		d.wrong["what"] = "Choose at least one."
 	}
+	if d.command() == "submit-result" {
+		d.resulted()
+	}
 	if needsComment(d.command()) && strings.TrimSpace(d.values.Get("comment")) == "" {
 		d.wrong["comment"] = "Write why, for those who read it later."
 		if d.command() == "add-comment" || d.command() == "notify" {
@@ -59,10 +65,31 @@ func (d *draft) canonical() url.Values {
 	return out
 }
 
+// resulted looks at a result: nothing of it is taken for granted.
+func (d *draft) resulted() {
+	if d.values.Get("state") == "" {
+		d.wrong["state"] = "Choose the state."
+	}
+	if strings.TrimSpace(d.values.Get("output")) == "" {
+		d.wrong["output"] = "Write what was found, on one line: it stands beside the state."
+	}
+}
+
 // said returns an error of the API in words of the form.
 func said(f *fault) string {
-	if f.Field == "trigger" && f.Status == http.StatusNotFound {
+	switch {
+	case f.Field == "trigger" && f.Status == http.StatusNotFound:
 		return "No object has a downtime with this id. The page of downtimes has them."
+	case strings.Contains(f.Detail, "no downtime of the target fits"):
+		return "What you chose has no downtime. The page of downtimes has them all."
+	case f.Field == "kind" && strings.HasPrefix(f.Detail, "kind is missing"):
+		return "Choose hosts or services, because their states differ."
+	case f.Field == "scope" && strings.HasPrefix(f.Detail, "a recurring downtime takes"):
+		return "A downtime that happens again and again cannot reach so far around hosts that a filter finds or that are behind others. Choose the hosts alone, or the services of hosts that you name."
+	case f.Field == "ranges" && strings.Contains(f.Detail, "between start and end"):
+		return "None of these times begins between the first and the last day. Write another time or a later last day."
+	case f.Field == "objects" && strings.HasSuffix(f.Detail, "send two commands"):
+		return "Hosts and services have different states. Choose those of one kind."
 	}
 	return sentence(f.Detail)
 }
@@ -153,50 +180,54 @@ func (d *draft) downtime(out url.Values) {
 	}
 	out.Del("timezone")
 	if d.values.Get("end") != "" {
+		d.span(out.Get("start"), out.Get("end"))
 		return
 	}
 	switch n := d.length("duration"); {
 	case n > 0:
 		out.Set("duration", seconds(n))
+		if t, err := time.Parse(time.RFC3339, out.Get("start")); err == nil && !t.Add(n).After(d.now) {
+			d.wrong["duration"] = "It would be over already, since " + d.clock(t.Add(n)) + ". Write a later beginning or a longer time."
+		}
 	case d.wrong["duration"] == "":
 		d.wrong["duration"] = "Write how long, as in 2h, or an end."
 	}
 }
 
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
-
-// length reads a length with units: days are allowed, a number alone is minutes.
-func (d *draft) length(name string) time.Duration {
-	text := strings.ReplaceAll(strings.ToLower(d.values.Get(name)), " ", "")
-	if text == "" {
-		return 0
+// span looks at the end of a downtime in the words of the form.
+func (d *draft) span(start, end string) {
+	to, err := time.Parse(time.RFC3339, end)
+	if err != nil || d.wrong["end"] != "" {
+		return
 	}
-	var days time.Duration
-	if n, rest, ok := strings.Cut(text, "d"); ok {
-		count, err := strconv.ParseFloat(n, 64)
-		if err != nil {
-			rest = "wrong"
-		}
-		days, text = time.Duration(count*24*float64(time.Hour)), rest
+	if from, err := time.Parse(time.RFC3339, start); err == nil && !to.After(from) {
+		d.wrong["end"] = d.clock(to) + " is not after the beginning, " + d.clock(from) + ". Write a later end, or swap them."
+		return
 	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		text += "m"
+	if !to.After(d.now) {
+		d.wrong["end"] = d.clock(to) + " has passed. Write a later end."
 	}
-	text = strings.NewReplacer("min", "m", "sec", "s").Replace(text)
-	var rest time.Duration
-	if text != "" {
-		var err error
-		if rest, err = time.ParseDuration(text); err != nil {
-			d.wrong[name] = fmt.Sprintf("%q is no length; write it as in 45m, 2h, 1h30m or 3d.", d.values.Get(name))
-			return 0
-		}
-	}
-	if days+rest <= 0 {
-		d.wrong[name] = "Write a length above 0, as in 2h."
-		return 0
-	}
-	return days + rest
 }
+
+// clock writes an instant as the clocks of the form show it.
+func (d *draft) clock(t time.Time) string {
+	return t.In(d.zone).Format("2006-01-02 15:04") + " " + d.zone.String()
+}
+
+// ahead looks at an instant that was filled in.
+func (d *draft) ahead(name string, t time.Time) {
+	switch {
+	case d.wrong[name] != "":
+	case t.Sub(d.now) > farthest:
+		d.wrong[name] = d.clock(t) + " is more than 20 years ahead. Write an earlier time."
+	case t.UnixMilli() <= 0:
+		d.wrong[name] = d.clock(t) + " is too long ago. Write a later time."
+	case name == "expires" && !t.After(d.now):
+		d.wrong[name] = d.clock(t) + " has passed. Write a time that comes."
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 
 // recurring reads days, clock times and bounds of a recurring downtime.
 func (d *draft) recurring(out url.Values) {
@@ -215,9 +246,21 @@ func (d *draft) recurring(out url.Values) {
 			ranges = append(ranges, d.spans(day)...)
 		}
 	}
+	if len(ranges) == 0 {
+		ranges = []string{"monday 00:00-24:00"} // stands in, so that what else is wrong can be told
+	}
 	out["ranges"] = ranges
 	d.bound(out, "first", "start", 0)
 	d.bound(out, "last", "end", 1)
+	first, _ := time.Parse(time.RFC3339, out.Get("start")) // the beginning of time if there is none
+	last, err := time.Parse(time.RFC3339, out.Get("end"))
+	switch {
+	case err != nil || d.wrong["last"] != "":
+	case !last.After(first):
+		d.wrong["last"] = "The last day is before the first day."
+	case !last.After(d.now):
+		d.wrong["last"] = "The last day has passed. Write a later one."
+	}
 }
 
 // bound reads a day as the instant at which it begins, or the one after it.

@@ -162,12 +162,13 @@ func (s *site) run(r *http.Request, q request) (string, error) {
 // of the process. A single action that fails is the failure of the whole.
 func (s *site) perform(r *http.Request, q *request, actions []operate.Action) (operate.Report, error) {
 	report, err := s.carryOut(r.Context(), actions)
-	if err == nil && len(actions) == 1 && len(report.Results) == 1 {
+	if err == nil && len(actions) == 1 && len(report.Results) == 1 && len(q.missing) == 0 {
 		err = s.outcome(report.Results[0].Err)
 	}
 	if err != nil {
 		return report, err
 	}
+	report.Results = append(report.Results, q.missing...)
 	s.Logger.Info("command taken", "command", q.Command, "object", actions[0].Object, "actions", len(actions),
 		"failed", report.Failed(), "author", q.Author, "id", report.ID, "from", r.RemoteAddr)
 	return report, nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/operate"
 )
 
 // request is one command as a body or a form gives it. Texts, times and lengths
@@ -51,6 +53,9 @@ type request struct {
 
 	given  []string          // names of the fields in the order they came in
 	places map[string]string // where in the body each of them is
+
+	content [sha256.Size]byte // of the body
+	missing []operate.Result  // named objects that are not there, as refused
 }
 
 // field is one field of a request: where it is kept. Exactly one of the

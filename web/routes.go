@@ -37,6 +37,7 @@ type site struct {
 	started time.Time        // when the process began to check
 
 	outcomes outcomes // of the last commands of forms
+	onces    onces    // commands that must not be carried out twice
 }
 
 // New returns the handler of everything that is served over HTTP.

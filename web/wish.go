@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/filter"
 	"jaque.sh/jaque/appliance/rule/operate"
@@ -139,12 +140,8 @@ func (w *wisher) target() (operate.Target, error) {
 		field = "objects"
 		t.Objects = append(t.Objects, object.ID(id))
 	}
-	for _, id := range t.Objects {
-		if w.Projection.Set().Get(id) == nil {
-			f := w.unknown(id)
-			f.Field = field
-			return t, f
-		}
+	if err := w.present(&t, field); err != nil {
+		return t, err
 	}
 	if t.Group != "" {
 		if _, err := operate.Group(w.Projection.Set(), t.Group); err != nil {
@@ -157,6 +154,33 @@ func (w *wisher) target() (operate.Target, error) {
 		return t, f
 	}
 	return t, w.narrowed(&t)
+}
+
+// present leaves out of several named objects those that are not there, as
+// refused: they vanished after somebody chose them. It fails if none is left.
+func (w *wisher) present(t *operate.Target, field string) error {
+	var there []object.ID
+	var first *fault
+	w.q.missing = nil
+	for _, id := range t.Objects {
+		if w.Projection.Set().Get(id) != nil {
+			there = append(there, id)
+			continue
+		}
+		f := w.unknown(id)
+		if f.Field = field; id == "" {
+			return f
+		}
+		if first == nil {
+			first = f
+		}
+		w.q.missing = append(w.q.missing, operate.Result{Object: id, Err: &fold.Refusal{Object: id, Text: f.Detail}})
+	}
+	if first != nil && len(there) == 0 {
+		return first
+	}
+	t.Objects = there
+	return nil
 }
 
 // onlyOne refuses a target that is missing or named twice.

@@ -184,6 +184,10 @@ func ruleFor(r *event.DowntimeRule, t *operate.Target) bool {
 	case t.Group != "" && t.Kind == "" && t.Scope == operate.Itself:
 		r.Group = t.Group
 		return true
+	case t.Filter == "*" && t.Scope == operate.WithServices: // hosts and all their services
+		r.Filter = "*"
+		return true
+	case t.Filter == "*" && services:
 	case t.Filter != "" && t.Scope != operate.Itself:
 		return false // what the filter says of a host does not hold for its services
 	}

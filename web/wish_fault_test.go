@@ -47,7 +47,7 @@ func TestTargetsThatCannotBeMeantAreRefused(t *testing.T) {
 		{"an object and everything", `{"command":"enable","program":true,"object":"web01","what":["obsess"]}`, "program", "object and program are both given"},
 		{"an id and an object", `{"command":"delete-comment","id":"c3","object":"web01"}`, "id", "object and id are both given"},
 		{"a host that nobody has", `{"command":"check-now","object":"web1"}`, "object", `no host is called "web1"; did you mean "web01"?`},
-		{"a service that nobody has", `{"command":"check-now","objects":["web01","web01!htp"]}`, "objects", `did you mean "web01!http"?`},
+		{"a service that nobody has", `{"command":"check-now","objects":["web01!htp"]}`, "objects", `did you mean "web01!http"?`},
 		{"an object without a name", `{"command":"check-now","objects":["web01",""]}`, "objects", `no host is called ""`},
 		{"a group that nobody has", `{"command":"check-now","group":"web-server"}`, "group", `there is no group "web-server"; did you mean web-servers?`},
 		{"a contact that nobody has", `{"command":"enable","contact":"marie","what":["notifications"]}`, "contact", `did you mean maria?`},

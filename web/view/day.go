@@ -93,10 +93,55 @@ func RuleTarget(r *event.DowntimeRule) string {
 		return string(r.Object)
 	case r.Group != "":
 		return "group " + r.Group
-	case r.Filter == "*":
-		return "everything"
 	}
-	return "everything that matches " + r.Filter
+	return filtered(r.Filter)
+}
+
+// filtered says what a filter is for. What was narrowed to hosts or services by a
+// choice beside it is said in words.
+func filtered(text string) string {
+	things := "everything"
+	for kind, name := range map[string]string{"host": "every host", "service": "every service"} {
+		if text == "kind="+kind {
+			return name
+		}
+		inner, ok := strings.CutSuffix(text, ") and kind="+kind)
+		if ok && strings.HasPrefix(inner, "(") && strings.Count(inner, "(")+strings.Count(inner, ")") == 1 {
+			things, text = name, inner[1:]
+		}
+	}
+	if text == "*" {
+		return things
+	}
+	if names, ok := namedBy(text, "id="); ok {
+		return names
+	}
+	if names, ok := namedBy(text, "host="); ok && things == "every service" {
+		return "the services of " + names
+	} else if ok {
+		return names + " with services"
+	}
+	return things + " that matches “" + text + "”"
+}
+
+// namedBy reads a filter of nothing but quoted names, as a downtime for several
+// objects has it.
+func namedBy(text, field string) (string, bool) {
+	const most = 5
+	var names []string
+	terms := strings.Split(text, " or ")
+	for _, term := range terms {
+		name, begins := strings.CutPrefix(term, field+`"`)
+		name, ends := strings.CutSuffix(name, `"`)
+		if !begins || !ends || strings.ContainsAny(name, `"\`) {
+			return "", false
+		}
+		names = append(names, name)
+	}
+	if len(names) > most {
+		return Count(len(names), "object", "objects") + ": " + strings.Join(names[:most], ", ") + ", …", true
+	}
+	return strings.Join(names, ", "), true
 }
 
 // Stretched writes from when to when, the day once if it is the same.

@@ -134,8 +134,8 @@ type Preview struct {
 	Error       string
 	Total       int
 	Notes       []string // what is to be known before
-	Names       []Link // the first of them
-	Rest        string // how many more, "" = none
+	Names       []Link   // the first of them
+	Rest        string   // how many more, "" = none
 	Occurrences []Occurrence
 	Zone        string // of the local times
 }

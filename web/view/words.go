@@ -16,7 +16,7 @@ type Command struct {
 // commands are the commands in the order of menus; constant.
 var commands = []Command{
 	{Name: "acknowledge", Heading: "Acknowledge", Submit: "Acknowledge", Done: "is acknowledged", Help: "somebody takes care of the problem", Key: "a"},
-	{Name: "schedule-downtime", Heading: "Schedule downtime", Submit: "Schedule", Done: "has a downtime", Help: "problems are expected for a while, once or again and again", Key: "d"},
+	{Name: "schedule-downtime", Heading: "Schedule downtime", Submit: "Schedule downtime", Done: "has a downtime", Help: "problems are expected for a while, once or again and again", Key: "d"},
 	{Name: "add-comment", Heading: "Comment", Submit: "Add the comment", Done: "has a new comment", Help: "leave a remark for others", Key: "c"},
 	{Name: "check-now", Heading: "Check now", Submit: "Check now", Done: "will be checked; the result appears on its page", Help: "run the check at once", Key: "r"},
 	{Name: "submit-result", Heading: "Submit a result", Submit: "Submit", Done: "got the result", Help: "say how it stands, in place of a check"},
