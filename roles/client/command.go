@@ -55,7 +55,7 @@ state changes.
 `,
 			options: slices.Concat([]option{
 				comment,
-				{name: "persistent", help: "keep it over a restart (default: true)"},
+				{name: "persistent", help: "keep it when the engine is started again (default: true)"},
 				{name: "expires", arg: "TIME", help: "when it goes by itself"},
 			}, targets(), bulk()),
 			run: runComment,
