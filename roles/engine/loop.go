@@ -37,14 +37,15 @@ type loopState struct {
 	late    []int32 // keys for which time is to pass once the log has answered more, oldest first
 	moreDue bool    // the queue was not emptied of what is due
 
-	settings object.Settings          // as configured, and as operators set against that
-	periods  map[string]object.Period // of the running generation
-	numbers  projection.Numbers       // the highest given by decisions of this engine
-	orders   []*order                 // taken from the inbox and not looked at
-	programs programs
-	chores   chores
-	ruleDue  map[string]object.Time // when a downtime rule is looked at next
-	ruleNext object.Time            // the least of ruleDue; 0 = not known
+	settings  object.Settings          // as configured, and as operators set against that
+	periods   map[string]object.Period // of the running generation
+	numbers   projection.Numbers       // the highest given by decisions of this engine
+	orders    []*order                 // taken from the inbox and not looked at
+	programs  programs
+	chores    chores
+	unmatched map[unmatched]object.Time // until when they would have lasted
+	ruleDue   map[string]object.Time    // when a downtime rule is looked at next
+	ruleNext  object.Time               // the least of ruleDue; 0 = not known
 
 	live    bool // replayed and registered
 	stopped bool // no new checks
@@ -53,7 +54,7 @@ type loopState struct {
 }
 
 func (e *Engine) run(ctx context.Context, ready func()) error {
-	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}}
+	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}, unmatched: map[unmatched]object.Time{}}
 	e.index(e.proj.Set())
 	if err := e.restore(ctx); err != nil {
 		return err

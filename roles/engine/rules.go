@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"strconv"
 
 	"jaque.sh/jaque/appliance/core/event"
@@ -15,7 +16,7 @@ import (
 // that follows from both, so that making it twice changes nothing. What an
 // operator cancelled of an occurrence stays cancelled. Who matches a filter is
 // looked at when an occurrence is made, at a start and after a reload; who has the
-// downtime then keeps it.
+// downtime then keeps it while it matches. It may match again after another reload.
 
 // overAgain is when a rule is looked at again whose last occurrence has passed
 // while downtimes made from it still run: flexible ones outlast it.
@@ -97,9 +98,10 @@ type reconcile struct {
 
 	start, end object.Time // of the occurrence to make; end 0 = there is none any more
 	match      func(*object.Object) bool
-	list       []*object.Object // to look at for missing ones
-	had        []object.ID      // to look at for those of other occurrences
-	dropped    int              // of those
+	holds      func(*object.Object) bool // who keeps what it has; nil = everybody
+	list       []*object.Object          // to look at for missing ones
+	had        []object.ID               // to look at for those of other occurrences
+	dropped    int                       // of those
 }
 
 func (r *reconcile) name() string { return "rule " + r.id }
@@ -152,10 +154,13 @@ func (r *reconcile) begin(e *Engine, rule event.DowntimeRule, now object.Time) {
 		if rule.WithServices {
 			r.list = append(r.list, o.Services...)
 		}
+		r.holds = among(r.list)
 	case rule.Group != "":
 		if r.list, err = operate.Members(r.set, rule.Group); err != nil {
+			r.holds = among(nil)
 			return // it left the config; it may come back
 		}
+		r.holds = among(r.list)
 	default:
 		w := operate.World{Set: r.set, State: e.proj.State}
 		if r.match, err = w.Matcher(rule.Filter); err != nil {
@@ -163,7 +168,19 @@ func (r *reconcile) begin(e *Engine, rule event.DowntimeRule, now object.Time) {
 			return
 		}
 		r.list = r.set.Objects
+		if rule.Filter == "*" || operate.Lasting(rule.Filter) == nil {
+			r.holds = r.match
+		}
 	}
+}
+
+// among tells whether an object is in a list.
+func among(list []*object.Object) func(*object.Object) bool {
+	in := make(map[object.ID]bool, len(list))
+	for _, o := range list {
+		in[o.ID] = true
+	}
+	return func(o *object.Object) bool { return in[o.ID] }
 }
 
 // finish says when the rule is looked at next, or removes it.
@@ -195,9 +212,13 @@ func (e *Engine) makeOccurrence(o *object.Object, r *reconcile, now object.Time)
 		return 0
 	}
 	id := occurrenceID(r.id, r.start)
-	if findDowntime(downtimes(e.proj.State(o.ID).Status.Extra), id) != nil || e.proj.Dropped(o.ID, id, r.end) {
+	if findDowntime(downtimes(e.proj.State(o.ID).Status.Extra), id) != nil {
 		return 0
 	}
+	if e.proj.Dropped(o.ID, id, r.end) && e.state.unmatched[unmatched{o.ID, id}] == 0 {
+		return 0
+	}
+	delete(e.state.unmatched, unmatched{o.ID, id})
 	e.decide(key, job{command: fold.ScheduleDowntime{Downtime: event.Downtime{
 		ID: id, Rule: r.id, Author: r.rule.Author, Text: r.rule.Text, Entry: r.rule.Entry,
 		Start: r.start, End: r.end, Duration: r.rule.Duration,
@@ -206,21 +227,45 @@ func (e *Engine) makeOccurrence(o *object.Object, r *reconcile, now object.Time)
 }
 
 // dropOthers cancels an object's downtimes of other occurrences that are still to
-// come or still run: the rule was replaced by one with other times.
+// come or still run, because the rule was replaced by one with other times, and all
+// of an object that the rule is not for any more, because the config changed.
 func (e *Engine) dropOthers(id object.ID, r *reconcile, now object.Time) (decisions int) {
 	key, ok := e.state.keys[id]
 	if !ok || !e.owns(id) {
 		return 0
 	}
 	own := occurrenceID(r.id, r.start)
+	stays := r.holds == nil || r.holds(e.state.entries[key].obj)
 	for _, d := range downtimes(e.proj.State(id).Status.Extra) {
 		same := r.end != 0 && d.ID == own && d.End == r.end
-		if d.Rule == r.id && !same && d.End > now {
+		switch {
+		case d.Rule != r.id || same && stays:
+			continue
+		case !stays: // a flexible one that outlasts its window ends too
+			e.unmatch(unmatched{id, d.ID}, d.End, now)
+			e.decide(key, job{command: fold.CancelDowntimes{ID: d.ID}})
+		case d.End > now:
 			e.decide(key, job{command: fold.CancelDowntimes{ID: d.ID, Author: r.rule.Author}})
-			decisions++
+		default:
+			continue
 		}
+		decisions++
 	}
 	return decisions
+}
+
+// unmatched is a downtime that an object lost because its rule is not for it any
+// more. Nobody cancelled it, so it is made again if the object comes back to the
+// rule; a restart in between forgets that for the occurrence of that time.
+type unmatched struct {
+	object   object.ID
+	downtime string
+}
+
+func (e *Engine) unmatch(u unmatched, end, now object.Time) {
+	all := e.state.unmatched
+	maps.DeleteFunc(all, func(_ unmatched, end object.Time) bool { return len(all) > 1000 && end <= now })
+	all[u] = end
 }
 
 // owns tells whether this engine writes an object.

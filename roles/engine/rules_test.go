@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,6 +237,78 @@ func TestManyObjectsAreReachedWithoutStoppingTheLoop(t *testing.T) {
 		if n := g.inDowntime(); n != 0 {
 			t.Errorf("%d in downtime behind its end", n)
 		}
+		g.end()
+	})
+}
+
+func TestWhoDoesNotMatchAnyMoreAfterAReloadLosesTheDowntime(t *testing.T) {
+	day := object.Time(24 * time.Hour / time.Millisecond)
+	for name, r := range map[string]event.DowntimeRule{
+		"a filter":                      {Filter: "label.role=web"},
+		"a group":                       {Group: "web"},
+		"a flexible one that has begun": {Group: "web", Duration: day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r.ID, r.Author, r.Text, r.Start, r.End = "move", "maria", "move", in(0), in(5*time.Hour)
+				without := func() *object.Set {
+					set := fleet(2, 1)
+					for _, o := range set.Objects {
+						if o.ID == "h1" {
+							o.Labels, o.Groups = map[string]string{"role": "db"}, nil
+						}
+					}
+					set.Groups["web"] = slices.DeleteFunc(set.Groups["web"], func(o *object.Object) bool { return strings.HasPrefix(string(o.ID), "h1") })
+					return set
+				}
+				j := newJournal()
+				g := start(t, fleet(2, 1), j, &runner{})
+				g.must("", program.PutRule{Rule: r})
+				g.must("h0", fold.Result{State: object.Down, Output: "moved"})
+				g.must("h1", fold.Result{State: object.Down, Output: "moved"})
+				time.Sleep(time.Minute)
+				g.wantDepth("at first", "h1", 1)
+				reload := func(set *object.Set) {
+					t.Helper()
+					if err := g.e.Reload(t.Context(), set, engine.Change{Changed: []object.ID{"h1"}}); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+				}
+				reload(without())
+				g.wantDepth("without the label", "h1", 0)
+				g.wantDepth("still with it", "h0", 1)
+				reload(fleet(2, 1))
+				g.must("h1", fold.Result{State: object.Unreachable, Output: "moved again"})
+				g.must("h1", fold.Result{State: object.Down, Output: "moved again"})
+				g.wantDepth("with the label again", "h1", 1)
+				g.must("h1", fold.CancelDowntimes{All: true, Author: "otto"})
+				reload(fleet(2, 1))
+				g.wantDepth("cancelled by a person", "h1", 0)
+				g.end()
+				g = start(t, without(), j, &runner{})
+				time.Sleep(time.Minute)
+				g.wantDepth("after a restart", "h0", 1)
+				g.wantDepth("after a restart, without the label", "h1", 0)
+				g.end()
+			})
+		})
+	}
+}
+
+func TestAChangeOfTheConfigWhileStoppedEndsDowntimesToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJournal()
+		g := start(t, fleet(2, 1), j, &runner{})
+		g.must("", program.PutRule{Rule: event.DowntimeRule{ID: "move", Filter: "label.role=web", Author: "m", Text: "x", Start: in(0), End: in(time.Hour)}})
+		time.Sleep(time.Second)
+		g.end()
+		set := fleet(2, 1)
+		set.Get("h1").Labels = map[string]string{"role": "db"}
+		g = start(t, set, j, &runner{})
+		time.Sleep(time.Second)
+		g.wantDepth("without the label", "h1", 0)
+		g.wantDepth("with it", "h1!s0", 1)
 		g.end()
 	})
 }
