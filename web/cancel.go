@@ -100,6 +100,13 @@ type aside struct {
 func (s *site) asides(actions []operate.Action, touched []object.ID) []aside {
 	rules := s.Projection.Program().Rules
 	ending := map[string]bool{}
+	cancelled := map[string]int{} // objects by the id of what they lose
+	onward := map[string]string{} // by the same, what goes on
+	for _, a := range actions {
+		if c, ok := a.Command.(fold.CancelDowntimes); ok {
+			cancelled[c.ID]++
+		}
+	}
 	said := make([]aside, len(actions))
 	for i, a := range actions {
 		switch c := a.Program.(type) {
@@ -108,11 +115,14 @@ func (s *site) asides(actions []operate.Action, touched []object.ID) []aside {
 		case program.RemoveRule:
 			ending[c.ID] = true
 			r := rules[c.ID]
-			said[i] = aside{rule: c.ID, detail: "the downtime for " + view.RuleTarget(&r) + " and all of its times", objects: s.madeBy(c.ID)}
+			said[i] = aside{rule: c.ID, detail: ended(&r), objects: s.madeBy(c.ID)}
 		}
 		if c, ok := a.Command.(fold.CancelDowntimes); ok {
 			if r, ok := rules[s.ruleOf(a.Object, c.ID)]; ok && !ending[r.ID] {
-				said[i].detail = goesOnText(&r)
+				if _, known := onward[c.ID]; !known {
+					onward[c.ID] = goesOn(&r, cancelled[c.ID] >= len(s.Projection.OfRule(r.ID)))
+				}
+				said[i].detail = onward[c.ID]
 			}
 		}
 	}
@@ -132,11 +142,24 @@ func (s *site) ruleOf(id object.ID, downtime string) string {
 	return ""
 }
 
-// goesOnText says that a rule is still there, of whose downtimes one was cancelled.
-func goesOnText(r *event.DowntimeRule) string {
-	only := "this object only"
+// ended says what goes with a rule.
+func ended(r *event.DowntimeRule) string {
+	text := "the downtime for " + view.RuleTarget(r)
 	if len(r.Ranges) > 0 {
-		only = "this time only"
+		text += " and all of its times"
 	}
-	return fmt.Sprintf("%s; the rule %s for %s goes on (cancel it by this id)", only, r.ID, view.RuleTarget(r))
+	return text
+}
+
+// goesOn says that a rule is still there, of whose downtimes one was cancelled, or
+// all that there are.
+func goesOn(r *event.DowntimeRule, all bool) string {
+	only, later := "this object only", ""
+	switch {
+	case len(r.Ranges) > 0:
+		only = "this time only"
+	case all:
+		only, later = "the objects of now only", " for those added later"
+	}
+	return fmt.Sprintf("%s; the rule %s for %s goes on%s (cancel it by this id)", only, r.ID, view.RuleTarget(r), later)
 }

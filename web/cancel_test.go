@@ -72,15 +72,15 @@ func TestAnAnswerHasALineForEachRuleAndObject(t *testing.T) {
 	o := options(ruled())
 	o.Commands = &picky{}
 	srv := serve(t, o)
-	const goesOn = `this time only; the rule r1 for web03 with its services goes on (cancel it by this id)`
+	const onward = `this time only; the rule r1 for web03 with its services goes on (cancel it by this id)`
 	for _, c := range []struct{ name, body, want string }{
 		{
 			"one time of a rule", `"command":"cancel-downtime","id":"r1@1772362800000"`,
-			`"total":1,"failed":0,"results":[{"object":"web03","outcome":"done","detail":"` + goesOn + `"}]}`,
+			`"total":1,"failed":0,"results":[{"object":"web03","outcome":"done","detail":"` + onward + `"}]}`,
 		},
 		{
 			"of the host alone", `"command":"cancel-downtime","object":"web03","comment":"weekly"`,
-			`"total":1,"failed":0,"results":[{"object":"web03","outcome":"done","detail":"` + goesOn + `"}]}`,
+			`"total":1,"failed":0,"results":[{"object":"web03","outcome":"done","detail":"` + onward + `"}]}`,
 		},
 		{
 			"a downtime of its own", `"command":"cancel-downtime","id":"d9"`,
@@ -101,7 +101,10 @@ func TestAnAnswerHasALineForEachRuleAndObject(t *testing.T) {
 		}
 	}
 	once := event.DowntimeRule{ID: "r4", Object: "web01", WithServices: true}
-	if got := goesOnText(&once); got != "this object only; the rule r4 for web01 with its services goes on (cancel it by this id)" {
+	if got := goesOn(&once, false); got != "this object only; the rule r4 for web01 with its services goes on (cancel it by this id)" {
+		t.Error(got)
+	}
+	if got := goesOn(&once, true); got != "the objects of now only; the rule r4 for web01 with its services goes on for those added later (cancel it by this id)" {
 		t.Error(got)
 	}
 }
