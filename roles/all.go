@@ -146,6 +146,9 @@ func (a *appliance) openBus(ctx context.Context, o journal.Options) (err error) 
 	}
 	a.undo = append(a.undo, func() error { return a.bus.Close(context.Background()) })
 	a.add(service.Service{Name: "bus", StopTimeout: 30 * time.Second, Run: a.bus.Run})
+	// Without a bound each answer would have 5 s, which is short on a busy machine.
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
 	a.journal, err = journal.OpenJetStream(ctx, a.bus, o)
 	return err
 }

@@ -12,8 +12,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// startTimeout bounds a start that nothing else bounds.
-const startTimeout = 60 * time.Second
+// Bounds of the answers to what a start asks the server for. The embedded one may
+// have restored hundreds of megabytes just before, on a machine that is busy: it is
+// waited for while it restores, and long for its first answers.
+const (
+	startTimeout   = 60 * time.Second
+	restoreTimeout = 10 * time.Minute
+)
+
+// startNews is how often a start that takes long says that it goes on.
+const startNews = 10 * time.Second
 
 // Bus is a connection to the log server with everything on it declared; with
 // the embedded server it is that server too. Create it with Open, end it with
@@ -42,8 +50,6 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	b := &Bus{
 		opts: o, names: namesFor(o.Prefix), log: o.Logger,
 		metrics: newMetrics(o.Registerer), failed: make(chan struct{}),
@@ -58,11 +64,51 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) open(ctx context.Context) error {
-	var err error
-	if b.opts.URL == "" {
-		if b.embed, err = startEmbedded(b); err != nil {
-			return err
+	if b.opts.URL != "" {
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		return b.ask(ctx)
+	}
+	err := b.telling("restoring the log", func() (err error) {
+		b.embed, err = startEmbedded(b)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.opts.answers)
+	defer cancel()
+	err = b.telling("waiting for the log server's answers", func() error { return b.ask(ctx) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: the log server on %s has not answered within %s; nothing is lost: see whether the disk or the machine is too busy, and start again",
+			err, b.opts.Data, b.opts.answers)
+	}
+	return err
+}
+
+// telling says from time to time that a part of the start goes on.
+func (b *Bus) telling(what string, do func() error) error {
+	began, done := time.Now(), make(chan struct{})
+	defer close(done)
+	go func() {
+		tick := time.NewTicker(b.opts.news)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				b.log.Info("the start takes long and goes on", "what", what, "folder", b.opts.Data, "took", time.Since(began).Round(time.Millisecond))
+			case <-done:
+				return
+			}
 		}
+	}()
+	return do()
+}
+
+// ask connects, and declares and checks what stands on the server.
+func (b *Bus) ask(ctx context.Context) error {
+	var err error
+	if b.embed != nil {
 		b.nc, err = nats.Connect("", append(b.handlers(), nats.InProcessServer(b.embed.server))...)
 		if err != nil {
 			return fmt.Errorf("connect to the embedded log server: %w", err)

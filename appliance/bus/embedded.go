@@ -62,6 +62,7 @@ func (e *embedded) start(b *Bus) error {
 	e.server = s
 	s.SetLoggerV2(e.log, false, false, false)
 	s.Start() // returns when the streams are recovered
+	b.opts.started()
 	if err := e.log.failed(); err != nil {
 		return fmt.Errorf("start the embedded log server on %s: %w", folder, err)
 	}

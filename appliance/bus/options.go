@@ -34,7 +34,11 @@ type Options struct {
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = metrics are kept but not shown
 
-	free func(folder string) (int64, error) // bytes; tests set it
+	// Tests set these.
+	free    func(folder string) (int64, error) // bytes
+	started func()                             // called when the embedded server has restored its streams
+	answers time.Duration                      // bound of the embedded server's answers to a start
+	news    time.Duration                      // how often a start says that it goes on
 }
 
 // Retention says how long the two streams are kept. Zero fields take
@@ -79,6 +83,15 @@ func (o Options) checked() (Options, error) {
 	}
 	if o.free == nil {
 		o.free = freeBytes
+	}
+	if o.started == nil {
+		o.started = func() {}
+	}
+	if o.answers == 0 {
+		o.answers = restoreTimeout
+	}
+	if o.news == 0 {
+		o.news = startNews
 	}
 	return o, nil
 }
