@@ -85,7 +85,12 @@ func (s *site) render(w http.ResponseWriter, r *http.Request, status int, c temp
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	s.sent(r, c.Render(r.Context(), visible{w}))
+	out := &visible{w: w}
+	err := c.Render(r.Context(), out)
+	if err == nil {
+		err = out.end()
+	}
+	s.sent(r, err)
 	return nil
 }
 
