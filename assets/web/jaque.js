@@ -219,6 +219,21 @@
     return "failed";
   };
 
+  // tidy comes after the dialog was closed. Its news may be late: who opens the
+  // next form tidies up first.
+  const tidy = () => {
+    const sheet = dialog.querySelector(".sheet");
+    if (dialog.open || !sheet) return;
+    turn++;
+    waits(false);
+    if (from && written && !drop) drafts.set(from, sheet);
+    else drafts.delete(from);
+    from = "";
+    written = drop = false;
+    dialog.replaceChildren();
+    twin(document, opener)?.focus({ preventScroll: true });
+  };
+
   // load opens the form at an address. The dialog is there at once, so that
   // what is typed before the form has come does not reach the page.
   const load = async (url, name) => {
@@ -226,7 +241,6 @@
     const first = !dialog.open;
     const mine = ++turn;
     told.replaceChildren();
-    drop = false;
     if (kept) {
       from = url;
       written = true;
@@ -298,18 +312,7 @@
 
   const underway = () => [...sending.keys()].some((f) => dialog.contains(f));
   dialog.addEventListener("cancel", (e) => { if (e.target === dialog && underway()) e.preventDefault(); });
-  dialog.addEventListener("close", () => {
-    if (dialog.open) return; // the next form was quicker than the news of the last one
-    turn++;
-    waits(false);
-    const sheet = dialog.querySelector(".sheet");
-    if (from && written && !drop && sheet) drafts.set(from, sheet);
-    else drafts.delete(from);
-    from = "";
-    written = drop = false;
-    dialog.replaceChildren();
-    twin(document, opener)?.focus({ preventScroll: true });
-  });
+  dialog.addEventListener("close", () => tidy());
   dialog.addEventListener("keydown", (e) => {
     if (dialog.hasAttribute("aria-busy") && e.key !== "Escape" && e.key !== "Tab") e.preventDefault();
   });
@@ -327,6 +330,7 @@
       return;
     }
     if ("anew" in a.dataset) { drafts.delete(from); load(from, ""); return; }
+    tidy();
     if (dialog.hasAttribute("aria-busy") || sending.size) return;
     if (!dialog.contains(a)) opener = sign(a);
     load(a.href, a.textContent.trim());
@@ -344,6 +348,7 @@
       return;
     }
     e.preventDefault();
+    tidy();
     if (form.id === "pick" && !chosen()) { count("Choose rows first."); return; }
     if (!dialog.contains(form)) opener = sign(e.submitter ?? document.activeElement);
     if (post) { send(form, e.submitter); return; }
