@@ -21,6 +21,7 @@ type batch struct {
 	confirm time.Duration
 	began   time.Time
 	changed chan struct{} // capacity 1
+	made    []*made       // by rules of the batch; the caller's
 
 	mu      sync.Mutex // guards what follows
 	results []operate.Result

@@ -140,8 +140,8 @@ func (e *Engine) next(key int32, p *pending) bool {
 
 func (e *Engine) refuse(o *object.Object, j job, err error) {
 	e.metrics.refuse(err)
-	if j.order != nil {
-		e.answer(j.order, fmt.Errorf("%w: %w", err, ErrRefused))
+	e.answer(j.order, fmt.Errorf("%w: %w", err, ErrRefused))
+	if j.order != nil && j.order.of == nil {
 		return
 	}
 	e.log.Error("a decision was refused and is dropped", "object", string(o.ID), "command", fmt.Sprintf("%T", j.command), "err", err)

@@ -11,6 +11,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
 
@@ -23,7 +24,9 @@ const MaxActions = 100_000
 //
 // Actions of one object are done in their order. An action that says Wait, or is
 // about the whole program, begins when those before it are done, and those behind
-// the latter see its effect. A context that ends stops the waiting, not what is
+// the latter see its effect. Do returns when the downtimes that a new rule makes for
+// the objects of the moment are on the log too, or after a few seconds; what is not
+// made by then follows. A context that ends stops the waiting, not what is
 // under way. The error is that of the whole, when nothing was begun.
 func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
 	switch {
@@ -44,6 +47,7 @@ func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Repo
 	if err := b.wait(ctx, e.ended, b.idle); err != nil {
 		b.settleAll(0, err)
 	}
+	e.awaitMade(ctx, b)
 	return b.report(), nil
 }
 
@@ -69,7 +73,12 @@ func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) e
 		id += "." + strconv.FormatInt(int64(i), 36)
 	}
 	b.send(i)
-	e.inbox.order(&order{id: id, object: a.Object, command: spread(a.Command, len(b.results)), program: a.Program, batch: b, index: i})
+	o := &order{id: id, object: a.Object, command: spread(a.Command, len(b.results)), program: a.Program, batch: b, index: i}
+	if _, ok := a.Program.(program.PutRule); ok {
+		o.made = newMade()
+		b.made = append(b.made, o.made)
+	}
+	e.inbox.order(o)
 	if a.Program == nil {
 		return nil
 	}
@@ -128,8 +137,14 @@ func (e *Engine) takePlace(ctx context.Context) error {
 
 // answer tells whoever asked what became of an order; each is answered once.
 func (e *Engine) answer(o *order, err error) {
+	if o != nil {
+		o.of.less()
+	}
 	if o == nil || o.batch == nil {
 		return
+	}
+	if err != nil {
+		o.made.end()
 	}
 	<-e.places
 	e.metrics.commands.WithLabelValues(outcomeOf(err)).Inc()

@@ -17,6 +17,8 @@ type order struct {
 	program program.Command
 	batch   *batch // who waits for it; nil = nobody
 	index   int    // of the action in the batch
+	made    *made  // what a new rule makes; nil = nobody waits for it
+	of      *made  // it makes a part of that; nobody else waits for it
 }
 
 // finished is the result of an execution.

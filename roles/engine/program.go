@@ -46,6 +46,7 @@ func (e *Engine) nextProgram() {
 			e.metrics.refuse(err)
 			e.answer(o, fmt.Errorf("%w: %w", err, ErrRefused))
 		case !d.HasLog:
+			o.made.end()
 			e.answer(o, nil)
 		default:
 			p.now, p.event, p.tries = o, d.Log, 0
@@ -104,6 +105,7 @@ func (e *Engine) onProgramEvent(ev *event.Event, outcome fold.Outcome) {
 	if mine {
 		e.metrics.decided.Inc()
 		e.unstick()
+		e.making(ev, p.now)
 		e.answer(p.now, nil)
 		e.nextProgram()
 	}

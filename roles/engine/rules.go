@@ -44,9 +44,14 @@ func (e *Engine) onRuleEvent(ev *event.Event) {
 
 // reconcile makes what is missing of a rule.
 func (e *Engine) reconcile(rule string) {
-	if e.state.live {
-		e.addChore(&reconcile{id: rule})
+	if !e.state.live {
+		return
 	}
+	r := &reconcile{id: rule}
+	if b := e.state.chores.named[r.name()]; b != nil {
+		r.made = b.chore.(*reconcile).made
+	}
+	e.addChore(r)
 }
 
 // reconcileAll looks at every rule, and at downtimes whose rule has gone: at a
@@ -102,6 +107,7 @@ type reconcile struct {
 	list       []*object.Object          // to look at for missing ones
 	had        []object.ID               // to look at for those of other occurrences
 	dropped    int                       // of those
+	made       []*made                   // who waits for it
 }
 
 func (r *reconcile) name() string { return "rule " + r.id }
@@ -109,6 +115,7 @@ func (r *reconcile) name() string { return "rule " + r.id }
 func (r *reconcile) step(e *Engine, now object.Time) bool {
 	rule, ok := e.proj.Program().Rules[r.id]
 	if !ok {
+		r.all()
 		return true // its downtimes are withdrawn by another chore
 	}
 	if r.set != e.proj.Set() {
@@ -127,13 +134,14 @@ func (r *reconcile) step(e *Engine, now object.Time) bool {
 	if len(r.had)+len(r.list) > 0 {
 		return false
 	}
+	r.all()
 	r.finish(e, now)
 	return true
 }
 
 // begin finds the occurrence and the objects of the running generation.
 func (r *reconcile) begin(e *Engine, rule event.DowntimeRule, now object.Time) {
-	*r = reconcile{id: r.id, rule: rule, set: e.proj.Set()}
+	*r = reconcile{id: r.id, rule: rule, set: e.proj.Set(), made: r.made}
 	start, end, err := occurrence(&rule, now)
 	if err != nil {
 		e.log.Error("a recurring downtime cannot be computed, it makes no more downtimes", "downtime", rule.ID, "err", err)
@@ -219,7 +227,7 @@ func (e *Engine) makeOccurrence(o *object.Object, r *reconcile, now object.Time)
 		return 0
 	}
 	delete(e.state.unmatched, unmatched{o.ID, id})
-	e.decide(key, job{command: fold.ScheduleDowntime{Downtime: event.Downtime{
+	e.decide(key, job{order: e.part(r), command: fold.ScheduleDowntime{Downtime: event.Downtime{
 		ID: id, Rule: r.id, Author: r.rule.Author, Text: r.rule.Text, Entry: r.rule.Entry,
 		Start: r.start, End: r.end, Duration: r.rule.Duration,
 	}}})
