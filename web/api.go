@@ -54,6 +54,7 @@ func (s *site) apiRoutes() []route {
 	stream.stream, stream.doc[0].Media = true, "text/event-stream"
 	commands := route{name: "api_commands", path: root + "/commands", post: s.command, doc: []wire.Route{{
 		Method: "POST", Path: root + "/commands", Help: commandHelp, Body: "Command", Answer: "Accepted",
+		Params: []wire.Param{{Name: "Idempotency-Key", In: "header", Type: "string", Help: "any text; a command that comes again with it is answered as before and not carried out again"}},
 		Status: 202, Write: true, Other: map[int]string{200: "Preview"},
 	}}}
 	return []route{

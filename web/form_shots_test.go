@@ -58,7 +58,29 @@ var scenes = map[string]struct{ path, do, wait string }{
 		`document.getElementById("f-comment").value = "the fan is loud"; document.getElementById("f-author").value = "jo"; document.querySelector("button.main").click()`,
 		`document.getElementById("notice")`,
 	},
-	"scene-done": {"/done/desk-1", ``, `document.body?.innerText.includes("Back to the list")`},
+	"scene-lost": {
+		"/services/web01/http",
+		`window.fetch = () => Promise.reject(new TypeError("cut")); document.dispatchEvent(new Event("visibilitychange")); document.querySelector(".ask button").click()`,
+		`document.querySelector("#lost .banner") && document.querySelector("#told .banner")`,
+	},
+	"scene-gone": {
+		"/services/web01/http",
+		`window.fetch = async () => new Response("", {status: 404}); document.querySelector("[data-key=c]").click(); document.querySelector(".ask button").click(); document.querySelector("dialog [data-close]").click(); document.querySelector(".ask button").click()`,
+		`document.querySelector("#told .banner")`,
+	},
+	"scene-unanswered": {
+		"/services/web01/http",
+		`document.querySelector("[data-key=d]").click(); window.say = setInterval(() => { if (!document.querySelector("dialog .main")) return; clearInterval(window.say); window.fetch = () => Promise.reject(new TypeError("cut")); document.querySelector("dialog .main").click() }, 20)`,
+		`document.querySelector("dialog .unanswered")`,
+	},
+	"scene-sending": {
+		"/services/web01/http",
+		`document.querySelector("[data-key=c]").click(); window.say = setInterval(() => { if (!document.querySelector("dialog .main")) return; clearInterval(window.say); window.fetch = () => new Promise(() => {}); document.querySelector("dialog .main").click() }, 20)`,
+		`document.querySelector("dialog .main")?.textContent === "Sending…"`,
+	},
+	"scene-loading": {"/services/web01/http", `window.fetch = () => new Promise(() => {}); document.querySelector("[data-key=c]").click()`, `document.querySelector("dialog .waiting")`},
+	"scene-none":    {"/services?filter=problem", `document.querySelector("#pick button").click()`, `document.querySelector("#picked.missing")`},
+	"scene-done":    {"/done/desk-1", ``, `document.body?.innerText.includes("Back to the list")`},
 }
 
 // TestEveryFormFitsEveryScreen looks at the pages of commands as people see them.
@@ -74,7 +96,8 @@ func TestEveryFormFitsEveryScreen(t *testing.T) {
 	o, d := manned(sample.Shift())
 	d.fail = map[object.ID]error{"mail01!queue": context.DeadlineExceeded, "db01!disk": ErrUnavailable, "web01!disk": &fold.Refusal{Text: "web01!disk has recovered meanwhile"}}
 	srv := serve(t, o)
-	if resp, _ := post(t, srv, url.Values{"command": {"acknowledge"}, "filter": {"problem"}, "kind": {"service"}, "author": {"jo"}, "comment": {"x"}, "reviewed": {"true"}, "back": {"/services"}}); resp.Header.Get("Location") != "/done/desk-1" {
+	_, look := post(t, srv, url.Values{"command": {"acknowledge"}, "filter": {"problem"}, "kind": {"service"}, "author": {"jo"}, "comment": {"x"}, "back": {"/services"}})
+	if resp, _ := post(t, srv, formOf(t, look)); resp.Header.Get("Location") != "/done/desk-1" {
 		t.Fatalf("no outcome to look at: %s", resp.Status)
 	}
 	var c console

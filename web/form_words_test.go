@@ -140,6 +140,9 @@ func TestNoticesSayWhatWasDone(t *testing.T) {
 	say := func(path string, fill ...string) string {
 		t.Helper()
 		resp, doc := post(t, srv, with(sheet(t, srv, path), append(fill, "author", "jo")...))
+		if resp.StatusCode == http.StatusOK { // a look comes first
+			resp, doc = post(t, srv, formOf(t, doc))
+		}
 		if resp.StatusCode != http.StatusSeeOther {
 			t.Fatalf("%s: %s %s", path, resp.Status, textOf(elementByID(doc, "sheet")))
 		}
@@ -152,6 +155,8 @@ func TestNoticesSayWhatWasDone(t *testing.T) {
 		{"/do?command=disable&program=true&what=perfdata", "Done: Performance data is off now for the whole program."},
 		{"/do?command=disable&program=true&what=perfdata", "Nothing to change: Performance data is off already for the whole program."},
 		{"/do?command=set&object=web01!http&setting=interval&value=5m", "Done: web01!http has Check interval 5m now."},
+		{"/do?command=cancel-downtime&id=r-1", "Done: group web-servers has this downtime no longer."},
+		{"/do?command=disable&contact=maria&what=notifications", "Done: Notifications are off now for contact maria."},
 		{"/do?command=add-comment&object=web01!http&comment=x", "Done: web01!http has a new comment."},
 	} {
 		fill := []string{}
@@ -215,6 +220,11 @@ func TestLengthsInManySpellings(t *testing.T) {
 	for _, text := range []string{"", "h", "1x", "1h 2h", "30m 1h", "1d 12", "-1h", "1,5h", "1..5h", "2 hours ago", "1e9d"} {
 		if got, ok := readLength(text); ok && text != "" {
 			t.Errorf("%q is %v", text, got)
+		}
+	}
+	for text, want := range map[string]string{"2 hours": "2h", "1h 30": "1h30m", "1d": "24h", "90s": "90s", "300": "300", "often": "often", "": ""} {
+		if got := asDuration(text); got != want {
+			t.Errorf("%q is %q as a setting", text, got)
 		}
 	}
 	for text, want := range map[string]string{"1 000": "1000", "10,000": "10000", "10\u202f000": "10000", "1\u2009000": "1000", " 51 ": "51", "1.000": "1000", "5x": "5x"} {

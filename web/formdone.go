@@ -115,7 +115,7 @@ func withDid(to, id string) string {
 }
 
 func (s *site) newOutcome(p *plan, back string, report *operate.Report) *outcome {
-	o := &outcome{command: p.draft.command(), what: p.what(), nothing: p.nothing, target: p.programTarget(), back: back, counts: map[string]int{}}
+	o := &outcome{command: p.draft.command(), what: p.what(), nothing: p.nothing, target: p.program, back: back, counts: map[string]int{}}
 	var fine []view.Result
 	for _, r := range report.Results {
 		said := s.result(r)

@@ -89,3 +89,22 @@ func unitOf(name string, last time.Duration) (time.Duration, bool) {
 	}
 	return 0, false
 }
+
+// asDuration writes a length with units as settings have it, and leaves any other
+// text as it is.
+func asDuration(text string) string {
+	if _, err := time.ParseDuration(text); err == nil || !strings.ContainsFunc(text, unicode.IsLetter) {
+		return text
+	}
+	n, ok := readLength(text)
+	if !ok {
+		return text
+	}
+	text = n.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}

@@ -27,7 +27,8 @@ type plan struct {
 	wish    operate.Request
 	actions []operate.Action
 	touched []object.ID
-	nothing bool // it is so already
+	nothing bool   // it is so already
+	program string // what it is for where that is no object
 }
 
 // intend reads the form into a plan. With an error the plan may still tell what
@@ -54,7 +55,7 @@ func (d *draft) intend() (*plan, error) {
 	if p.touched, err = d.site.touched(&p.wish, p.actions); err != nil {
 		return nil, d.blame(err)
 	}
-	p.nothing = p.already()
+	p.nothing, p.program = p.already(), p.programTarget() // afterwards it is another one
 	if len(d.wrong) > 0 {
 		return p, faultf(http.StatusBadRequest, "%v", errIncomplete)
 	}

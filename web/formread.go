@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -52,6 +53,11 @@ func (d *draft) canonical() url.Values {
 	}
 	if turns := d.command() == "enable" || d.command() == "disable"; turns && len(nonEmpty(d.values["what"])) == 0 {
 		d.wrong["what"] = "Choose at least one."
+	}
+	if name := d.values.Get("setting"); d.command() == "set" && (name == event.SettingInterval || name == event.SettingRetry) {
+		if _, given := out["value"]; given {
+			out.Set("value", asDuration(out.Get("value")))
+		}
 	}
 	if d.command() == "submit-result" {
 		d.resulted()

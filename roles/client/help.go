@@ -38,6 +38,7 @@ func (c *command) help() string {
 	b.WriteString("\n" + c.text)
 	if c.api != "" {
 		b.WriteString("\nOBJECT is host or host!service; quote it in a shell that gives ! a meaning.\n" +
+			"Of several objects one that does not exist is refused, the others are done.\n" +
 			"More than 50 objects by -filter, -group or -scope must be confirmed.\n")
 	}
 	writeOptions(&b, "\nOptions:\n", c.options)
