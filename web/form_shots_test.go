@@ -65,8 +65,8 @@ var scenes = map[string]struct{ path, do, wait string }{
 	},
 	"scene-gone": {
 		"/services/web01/http",
-		`window.fetch = async () => new Response("", {status: 404}); document.querySelector("[data-key=c]").click(); document.querySelector(".ask button").click(); document.querySelector("dialog [data-close]").click(); document.querySelector(".ask button").click()`,
-		`document.querySelector("#told .banner")`,
+		`let n = 0; window.fetch = async () => { if (n++ < 2) throw new TypeError("cut"); return new Response("", {status: 404}) }; document.querySelector(".ask button").click()`,
+		`document.querySelector(".gone")`,
 	},
 	"scene-unanswered": {
 		"/services/web01/http",
