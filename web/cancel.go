@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"jaque.sh/jaque/appliance/core/event"
@@ -38,7 +39,11 @@ func cancels(w *operate.World, r *operate.Request, c fold.CancelDowntimes) ([]op
 	})
 	actions = append(actions, w.Cancel(found, c.Author)...)
 	if len(actions) == 0 {
-		return nil, &operate.Error{Fault: operate.NoMatch, Text: "no downtime of the target fits; GET /api/v1/downtimes lists them"}
+		text := "no downtime of the target fits; GET /api/v1/downtimes lists them"
+		if rule := reaching(w, meant); rule != nil {
+			text = fmt.Sprintf("no downtime of the target fits; the rule %s for %s reaches beyond it and goes on (cancel it by this id)", rule.ID, view.RuleTarget(rule))
+		}
+		return nil, &operate.Error{Fault: operate.NoMatch, Text: text}
 	}
 	return actions, nil
 }
@@ -79,6 +84,23 @@ func covered(set *object.Set, r *event.DowntimeRule, t *operate.Target, meant ma
 	// Only a target that has all services of its hosts has those that come later.
 	whole := t.Scope == operate.WithServices || t.Scope == operate.Beyond || len(t.Objects) == 0 && t.Kind == "" && t.Scope == operate.Itself
 	return whole && !slices.ContainsFunc(set.Get(r.Object).Services, func(o *object.Object) bool { return !meant[o.ID] })
+}
+
+// reaching returns the first rule that is also for one of the objects, nil if none
+// is.
+func reaching(w *operate.World, meant map[object.ID]bool) *event.DowntimeRule {
+	if w.Program == nil {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.Program.Rules)) {
+		r := w.Program.Rules[id]
+		t := ruleTarget(&r)
+		objects, err := w.Objects(&t)
+		if err == nil && slices.ContainsFunc(objects, func(o *object.Object) bool { return meant[o.ID] }) {
+			return &r
+		}
+	}
+	return nil
 }
 
 // madeBy returns the objects that have a downtime made from a rule, sorted.

@@ -116,3 +116,12 @@ func TestCancellingARuleCountsTheObjectsThatHaveIt(t *testing.T) {
 		t.Errorf("%s, want %s", fmt.Sprint(status, " ", got), want)
 	}
 }
+
+func TestNothingToCancelNamesTheRuleThatGoesOn(t *testing.T) {
+	s := bare(t, operated())
+	_, _, err := s.planOf(`{"command":"cancel-downtime","object":"web03!http"}`)
+	const want = "no downtime of the target fits; the rule r1 for web03 with its services reaches beyond it and goes on (cancel it by this id)"
+	if f := asFault(err); f == nil || f.Status != 404 || !strings.HasPrefix(f.Detail, want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
