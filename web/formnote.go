@@ -232,16 +232,23 @@ func (d *draft) named() (text, over string) {
 			return view.RuleTarget(&r) + ": “" + r.Text + "”, by " + r.Author + d.allTimes(&r), ""
 		}
 	}
-	for _, t := range s.world().Downtimes(func(_ object.ID, t *event.Downtime) bool {
-		return t.ID == id || strconv.FormatUint(t.Number, 10) == id
-	}) {
-		text := string(t.Object) + ": “" + t.Text + "”, by " + t.Author
-		if r, ok := rules[t.Rule]; ok {
-			text += ". " + d.onlyThis(&t.Downtime, &r)
-		}
-		return text, ""
+	found := s.world().Downtimes(func(_ object.ID, t *event.Downtime) bool { return t.ID == id })
+	if len(found) == 0 {
+		found = s.world().Downtimes(func(_ object.ID, t *event.Downtime) bool { return strconv.FormatUint(t.Number, 10) == id })
 	}
-	return "", "This downtime is over, or was cancelled."
+	if len(found) == 0 {
+		return "", "This downtime is over, or was cancelled."
+	}
+	t := &found[0]
+	text = string(t.Object)
+	if len(found) > 1 { // one time of a rule has the same id everywhere
+		text += " and " + view.Count(len(found)-1, "more object", "more objects")
+	}
+	text += ": “" + t.Text + "”, by " + t.Author
+	if r, ok := rules[t.Rule]; ok {
+		text += ". " + d.onlyThis(&t.Downtime, &r, len(found))
+	}
+	return text, ""
 }
 
 func (d *draft) allTimes(r *event.DowntimeRule) string {
@@ -252,9 +259,9 @@ func (d *draft) allTimes(r *event.DowntimeRule) string {
 }
 
 // onlyThis says what is cancelled of a rule, and that the rule goes on.
-func (d *draft) onlyThis(t *event.Downtime, r *event.DowntimeRule) string {
+func (d *draft) onlyThis(t *event.Downtime, r *event.DowntimeRule, objects int) string {
 	if len(r.Ranges) == 0 {
-		return "Only that of this object is cancelled; the downtime for " + view.RuleTarget(r) + " goes on"
+		return "Only that of " + view.Count(objects, "object", "objects") + " is cancelled; the downtime for " + view.RuleTarget(r) + " goes on"
 	}
 	zone, err := time.LoadLocation(r.Zone)
 	if err != nil {

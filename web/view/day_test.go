@@ -16,7 +16,7 @@ func TestRulesSayWhatTheyAreFor(t *testing.T) {
 		"web01 with its services": {Object: "web01", WithServices: true},
 		"group web":               {Group: "web"},
 		"everything":              {Filter: "*"},
-		"everything that matches label.role=front": {Filter: "label.role=front"},
+		"everything that matches “label.role=front”": {Filter: "label.role=front"},
 	} {
 		if got := RuleTarget(&r); got != want {
 			t.Errorf("got %q, want %q", got, want)
