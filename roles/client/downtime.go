@@ -21,8 +21,9 @@ func downtimeCommands() []command {
 
 A downtime for a group, a filter or a host with its services also holds for
 objects that are added later. A filter that asks for what changes by itself, such as
-problem or state=DOWN, means those that match now and cannot recur. Before a recurring one is scheduled its next ten
-times are shown, with what the change of the clocks does to them.
+problem or state=DOWN, means those that match now and cannot recur. Before a
+recurring one is scheduled its next ten times are shown, with what the change of
+the clocks does to them.
 
 TIME is 15:04 (the next such time), "today 15:04", "tomorrow 06:00",
 "sunday 02:00", +30m, now, "2027-01-31 15:04" or RFC 3339; without an offset it is
