@@ -89,9 +89,9 @@ func TestAPreviewDoesNothing(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"command":"check-now","filter":"host=mail01","preview":true}`:                                                        `{"total":3,"items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
 		`{"command":"disable","program":true,"what":["perfdata"],"preview":true}`:                                              `{"total":0,"items":[]}`,
-		`{"command":"schedule-downtime","group":"db-servers","kind":"host","comment":"x","duration":60,"preview":true}`:        `{"total":1,"note":"it touches 1 now, and those that are added later","items":[{"object":"db01"}]}`,
-		`{"command":"schedule-downtime","group":"mail-servers","comment":"x","duration":60,"preview":true}`:                    `{"total":3,"note":"it touches 3 now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
-		`{"command":"schedule-downtime","object":"mail01","scope":"with-services","comment":"x","duration":60,"preview":true}`: `{"total":3,"note":"it touches 3 now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
+		`{"command":"schedule-downtime","group":"db-servers","kind":"host","comment":"x","duration":60,"preview":true}`:        `{"total":1,"note":"it touches 1 object now, and those that are added later","items":[{"object":"db01"}]}`,
+		`{"command":"schedule-downtime","group":"mail-servers","comment":"x","duration":60,"preview":true}`:                    `{"total":3,"note":"it touches 3 objects now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
+		`{"command":"schedule-downtime","object":"mail01","scope":"with-services","comment":"x","duration":60,"preview":true}`: `{"total":3,"note":"it touches 3 objects now, and those that are added later","items":[{"object":"mail01"},{"object":"mail01!imap"},{"object":"mail01!queue"}]}`,
 		`{"command":"cancel-downtime","id":"d7","preview":true,"confirm":7}`:                                                   `{"total":2,"items":[{"object":"web03!disk"},{"object":"web03"}]}`,
 	} {
 		if status, got := order(t, srv.URL, body); status != 200 || got != want {

@@ -23,7 +23,7 @@ const (
 func (s *site) preview(r *operate.Request, objects []object.ID) (wire.Preview, error) {
 	p := wire.Preview{Total: len(objects), Items: []wire.Touched{}}
 	if later := reach(r); later != "" {
-		p.Note = "it touches " + strconv.Itoa(p.Total) + " now, " + later
+		p.Note = "it touches " + strconv.Itoa(p.Total) + map[bool]string{true: " object", false: " objects"}[p.Total == 1] + " now, " + later
 	}
 	for _, id := range objects[:min(len(objects), previewed)] {
 		p.Items = append(p.Items, wire.Touched{Object: id})
