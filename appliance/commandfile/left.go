@@ -33,7 +33,7 @@ func (p *Pipe) resume(work context.Context) error {
 	if err != nil {
 		return err
 	}
-	var s = splitter{max: MaxLine}
+	s := splitter{max: MaxLine}
 	lines := s.feed(text, func(head []byte) { p.opt.Tally.Refuse(TooLong, head, errTooLong) })
 	p.opt.Logger.Info("carrying out what the last stop left of the command file", "file", path, "commands", len(lines))
 	p.hand(work, lines)

@@ -151,12 +151,18 @@ var programSwitches = []struct {
 	name string
 	bit  object.Program
 }{
-	{"host_checks", object.ProgramHostChecks}, {"service_checks", object.ProgramServiceChecks},
-	{"passive_host_checks", object.ProgramPassiveHosts}, {"passive_service_checks", object.ProgramPassiveServices},
-	{"notifications", object.ProgramNotifications}, {"event_handlers", object.ProgramEventHandlers},
-	{"flap_detection", object.ProgramFlapDetection}, {"perfdata", object.ProgramPerfdata},
-	{"host_freshness", object.ProgramHostFreshness}, {"service_freshness", object.ProgramServiceFreshness},
-	{"obsess_hosts", object.ProgramObsessHosts}, {"obsess_services", object.ProgramObsessServices},
+	{"host_checks", object.ProgramHostChecks},
+	{"service_checks", object.ProgramServiceChecks},
+	{"passive_host_checks", object.ProgramPassiveHosts},
+	{"passive_service_checks", object.ProgramPassiveServices},
+	{"notifications", object.ProgramNotifications},
+	{"event_handlers", object.ProgramEventHandlers},
+	{"flap_detection", object.ProgramFlapDetection},
+	{"perfdata", object.ProgramPerfdata},
+	{"host_freshness", object.ProgramHostFreshness},
+	{"service_freshness", object.ProgramServiceFreshness},
+	{"obsess_hosts", object.ProgramObsessHosts},
+	{"obsess_services", object.ProgramObsessServices},
 }
 
 // registerProgram registers what operators have set and put.

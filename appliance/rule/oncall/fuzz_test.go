@@ -48,8 +48,10 @@ func nightsAndWeeks(t testing.TB) *oncall.Schedule {
 	berlin := load(t, "Europe/Berlin")
 	nights := weekly("nights", "nora", "niels")
 	nights.Only = during(t, berlin, "00:00-06:00", "22:00-24:00")
-	return made(t, oncall.Spec{Zone: berlin, Layers: []oncall.LayerSpec{weekly("main", "alice", "bob", "carol"), nights},
-		Overrides: []oncall.OverrideSpec{{From: "2026-12-24 12:00", To: "2026-12-27 12:00", Contact: "dave"}}})
+	return made(t, oncall.Spec{
+		Zone: berlin, Layers: []oncall.LayerSpec{weekly("main", "alice", "bob", "carol"), nights},
+		Overrides: []oncall.OverrideSpec{{From: "2026-12-24 12:00", To: "2026-12-27 12:00", Contact: "dave"}},
+	})
 }
 
 func TestAnswersDoNotAllocate(t *testing.T) {

@@ -12,8 +12,10 @@ import (
 
 func TestWhoIsOnCall(t *testing.T) {
 	berlin := load(t, "Europe/Berlin")
-	nights := oncall.LayerSpec{Name: "nights", Contacts: []string{"nora"}, Start: "2026-02-02", Handover: "09:00", Every: "week",
-		Only: during(t, berlin, "00:00-06:00", "22:00-24:00")}
+	nights := oncall.LayerSpec{
+		Name: "nights", Contacts: []string{"nora"}, Start: "2026-02-02", Handover: "09:00", Every: "week",
+		Only: during(t, berlin, "00:00-06:00", "22:00-24:00"),
+	}
 	for _, c := range []struct {
 		name     string
 		spec     oncall.Spec
@@ -71,8 +73,10 @@ func TestWhoIsOnCall(t *testing.T) {
 			alice Sun 2026-01-11 12:00 21h0m0s (layer main)`},
 		{"layers in zones of their own follow the sun", oncall.Spec{Layers: []oncall.LayerSpec{
 			{Name: "europe", Contacts: []string{"eva"}, Start: "2026-01-05", Handover: "00:00", Every: "day", Zone: berlin},
-			{Name: "america", Contacts: []string{"ann"}, Start: "2026-01-05", Handover: "00:00", Every: "day", Zone: load(t, "America/New_York"),
-				Only: during(t, load(t, "America/New_York"), "09:00-17:00")},
+			{
+				Name: "america", Contacts: []string{"ann"}, Start: "2026-01-05", Handover: "00:00", Every: "day", Zone: load(t, "America/New_York"),
+				Only: during(t, load(t, "America/New_York"), "09:00-17:00"),
+			},
 		}}, "2026-01-05 12:00", "2026-01-06 12:00", `
 			eva Mon 2026-01-05 12:00 2h0m0s (layer europe)
 			ann Mon 2026-01-05 14:00 8h0m0s (layer america)

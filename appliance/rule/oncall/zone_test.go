@@ -149,8 +149,10 @@ func (r rotation) onCall(at time.Time) (contact string, until time.Time) {
 
 // spec writes the rotation as a config does.
 func (r rotation) spec(name string) oncall.LayerSpec {
-	l := oncall.LayerSpec{Name: name, Contacts: r.contacts, Start: r.start.Format(time.DateOnly), Zone: r.zone,
-		Handover: r.start.Add(time.Duration(r.minute) * time.Minute).Format("15:04"), Every: fmt.Sprint(r.every, " days")}
+	l := oncall.LayerSpec{
+		Name: name, Contacts: r.contacts, Start: r.start.Format(time.DateOnly), Zone: r.zone,
+		Handover: r.start.Add(time.Duration(r.minute) * time.Minute).Format("15:04"), Every: fmt.Sprint(r.every, " days"),
+	}
 	if len(r.weekdays) > 0 {
 		l.Every = strings.Replace(l.Every, "days", "weeks", 1)
 		for d := range r.weekdays {
@@ -162,10 +164,12 @@ func (r rotation) spec(name string) oncall.LayerSpec {
 
 // drawRotation makes a rotation that starts before a day.
 func drawRotation(t *rapid.T, zone *time.Location, before time.Time) rotation {
-	r := rotation{zone: zone, contacts: strings.Fields("alice bob carol dave eve")[:rapid.IntRange(1, 5).Draw(t, "contacts")],
+	r := rotation{
+		zone: zone, contacts: strings.Fields("alice bob carol dave eve")[:rapid.IntRange(1, 5).Draw(t, "contacts")],
 		minute: rapid.OneOf(rapid.IntRange(0, 24*60-1), rapid.SampledFrom([]int{0, 15, 30, 60, 90, 119, 120, 135, 150, 180})).Draw(t, "minute"),
 		start:  before.Truncate(24*time.Hour).AddDate(0, 0, -rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, 6000)).Draw(t, "days ago")),
-		every:  rapid.IntRange(1, 17).Draw(t, "every")}
+		every:  rapid.IntRange(1, 17).Draw(t, "every"),
+	}
 	if rapid.Bool().Draw(t, "by weekday") {
 		r.every = rapid.IntRange(1, 3).Draw(t, "weeks")
 		r.weekdays = map[time.Weekday]bool{}
