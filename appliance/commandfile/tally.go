@@ -92,12 +92,12 @@ func (t *Tally) Refuse(why Reason, line []byte, err error) {
 		}
 	}
 	t.mu.Unlock()
-	if !silent {
-		text := "command refused"
-		if why == Unconfirmed {
-			text = "command not confirmed, it may be carried out"
-		}
-		t.log.Warn(text, "reason", string(why), "line", show(line), "err", err)
+	switch {
+	case silent:
+	case why == Unconfirmed:
+		t.log.Warn("command not confirmed, it may be carried out", "line", show(line), "err", err)
+	default:
+		t.log.Warn("command refused", "reason", string(why), "line", show(line), "err", err)
 	}
 }
 
@@ -116,11 +116,11 @@ func (t *Tally) sum() {
 	}
 	slices.Sort(reasons)
 	for _, why := range reasons {
-		text := "more commands refused"
 		if why == Unconfirmed {
-			text = "more commands not confirmed"
+			t.log.Warn("more commands not confirmed", "commands", t.more[why])
+		} else {
+			t.log.Warn("more commands refused", "reason", string(why), "commands", t.more[why])
 		}
-		t.log.Warn(text, "reason", string(why), "commands", t.more[why])
 		t.more[why] = 0
 	}
 	t.timer = nil
