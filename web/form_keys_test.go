@@ -54,9 +54,14 @@ func (h hands) tabTo(text string) {
 func (h hands) wait(expression string) {
 	h.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !run(h.t, h.ctx, chromedp.Evaluate[bool]("!!("+expression+")")) {
-		if time.Now().After(deadline) {
-			h.t.Fatalf("never true: %s; focus on %s; page: %.600s", expression, h.focus(), run(h.t, h.ctx, chromedp.Evaluate[string](`(document.getElementById("main")?.innerText ?? "")`)))
+	for {
+		// While the browser changes the page it answers with an error.
+		fits, err := chromedp.Run(h.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if err == nil && fits {
+			return
+		}
+		if time.Now().After(deadline) || h.ctx.Err() != nil {
+			h.t.Fatalf("never true: %s; %v; focus on %s; page: %.600s", expression, err, h.focus(), run(h.t, h.ctx, chromedp.Evaluate[string](`(document.getElementById("main")?.innerText ?? "")`)))
 		}
 		<-time.After(20 * time.Millisecond)
 	}

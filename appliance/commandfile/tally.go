@@ -95,7 +95,7 @@ func (t *Tally) Refuse(why Reason, line []byte, err error) {
 	switch {
 	case silent:
 	case why == Unconfirmed:
-		t.log.Warn("command not confirmed, it may be carried out", "line", show(line), "err", err)
+		t.log.Warn("command not confirmed, it may be carried out", "reason", string(why), "line", show(line), "err", err)
 	default:
 		t.log.Warn("command refused", "reason", string(why), "line", show(line), "err", err)
 	}
@@ -117,7 +117,7 @@ func (t *Tally) sum() {
 	slices.Sort(reasons)
 	for _, why := range reasons {
 		if why == Unconfirmed {
-			t.log.Warn("more commands not confirmed", "commands", t.more[why])
+			t.log.Warn("more commands not confirmed", "reason", string(why), "commands", t.more[why])
 		} else {
 			t.log.Warn("more commands refused", "reason", string(why), "commands", t.more[why])
 		}
