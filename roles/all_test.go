@@ -280,6 +280,7 @@ func TestOutputMacrosCannotInjectIntoAShellLine(t *testing.T) {
 hosts: ph: {check: passive: {}}
 services: inj: {hosts: ["ph"], interval: "1s", retry: "1s", check: shell: "echo pre $HOSTOUTPUT$ $LONGHOSTOUTPUT$ $HOSTPERFDATA$ post"}
 `))
+	x.until("/readyz", "ok")
 	evil := "x `touch " + trap + "1` $(touch " + trap + "2) & touch " + trap + "3 | touch " + trap + "4"
 	body, _ := json.Marshal(map[string]string{
 		"command": "submit-result", "object": "ph", "state": "UP",

@@ -440,7 +440,7 @@ func TestTheDemoWatchesThisMachine(t *testing.T) {
 		}
 	}
 	r.until("/livez", "ok")
-	r.until("/metrics", `jaque_checks_total{kind="tcp"} 1`)
+	r.until("/api/v1/services/this-machine/port", `"state":"OK"`)
 	r.signal(syscall.SIGINT)
 	_, _ = io.Copy(io.Discard, pipe)
 	if err := c.Wait(); err != nil {
