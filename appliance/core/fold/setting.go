@@ -178,7 +178,7 @@ func (d *decider) readPeriod(c *Tune) error {
 	if _, known := d.env.Periods[c.Value]; known || c.Value == "" {
 		return nil
 	}
-	return refuse(d.env, BadCommand, "no period %q in the config%s", c.Value, choice(slices.Sorted(maps.Keys(d.env.Periods))))
+	return refuse(d.env, BadCommand, "no period %q in the config%s", c.Value, Choice(slices.Sorted(maps.Keys(d.env.Periods))))
 }
 
 // readVar reads a custom variable. Only those can be set that the config has:
@@ -187,13 +187,14 @@ func (d *decider) readVar(name, value string) (reading, error) {
 	name = strings.ToUpper(strings.TrimPrefix(name, "_"))
 	if _, known := d.env.Object.Vars[name]; !known {
 		return reading{}, refuse(d.env, BadCommand, "the %s has no custom variable %q%s",
-			d.env.Object.Kind(), name, choice(slices.Sorted(maps.Keys(d.env.Object.Vars))))
+			d.env.Object.Kind(), name, Choice(slices.Sorted(maps.Keys(d.env.Object.Vars))))
 	}
 	return reading{name: event.SettingVar + name, value: value, bit: modVar}, nil
 }
 
-// choice says what would be right, as far as it fits into a line.
-func choice(names []string) string {
+// Choice says what would be right behind an error ("; use a, b"), as far as it
+// fits into a line; "" if there is nothing to choose from.
+func Choice(names []string) string {
 	const most = 12
 	switch {
 	case len(names) == 0:

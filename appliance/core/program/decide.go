@@ -142,7 +142,7 @@ func (d *decider) enter(all []event.Setting, name, value string, differs bool, a
 func (d *decider) contact(name string) (*object.Contact, event.ContactStatus, error) {
 	config := d.env.Set.Contacts[name]
 	if config == nil {
-		return nil, event.ContactStatus{}, refuse("no contact %q in the config%s", name, choice(slices.Sorted(maps.Keys(d.env.Set.Contacts))))
+		return nil, event.ContactStatus{}, refuse("no contact %q in the config%s", name, fold.Choice(slices.Sorted(maps.Keys(d.env.Set.Contacts))))
 	}
 	status := d.s.Contacts[name]
 	status.Name = name
@@ -196,7 +196,7 @@ func (d *decider) tuneContact(c TuneContact) (fold.Decision, error) {
 	switch c.Setting {
 	case HostNotePeriod, ServiceNotePeriod:
 		if _, known := d.env.Set.Periods[c.Value]; !known && c.Value != "" {
-			return fold.Decision{}, refuse("no period %q in the config%s", c.Value, choice(slices.Sorted(maps.Keys(d.env.Set.Periods))))
+			return fold.Decision{}, refuse("no period %q in the config%s", c.Value, fold.Choice(slices.Sorted(maps.Keys(d.env.Set.Periods))))
 		}
 		if c.Setting == HostNotePeriod {
 			next.HostModified |= modNotePeriod
@@ -210,7 +210,7 @@ func (d *decider) tuneContact(c TuneContact) (fold.Decision, error) {
 		}
 		name = strings.ToUpper(strings.TrimPrefix(name, "_"))
 		if config, ok = contact.Vars[name]; !ok {
-			return fold.Decision{}, refuse("contact %q has no custom variable %q%s", c.Name, name, choice(slices.Sorted(maps.Keys(contact.Vars))))
+			return fold.Decision{}, refuse("contact %q has no custom variable %q%s", c.Name, name, fold.Choice(slices.Sorted(maps.Keys(contact.Vars))))
 		}
 		setting = event.SettingVar + name
 		next.Modified |= modVar
@@ -241,16 +241,4 @@ func (d *decider) contactModified(c SetContactModified) (fold.Decision, error) {
 		}
 	}
 	return d.changed(next, c.Author, facts...)
-}
-
-// choice says what would be right, as far as it fits into a line.
-func choice(names []string) string {
-	const most = 12
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) > most:
-		return "; use one of " + strings.Join(names[:most], ", ") + ", …"
-	}
-	return "; use " + strings.Join(names, ", ")
 }
