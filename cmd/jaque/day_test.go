@@ -426,9 +426,6 @@ func sorted(facts map[string]string) string {
 }
 
 func TestADayOfAnOperatorIsTheSameOnEverySurface(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the whole appliance three times")
-	}
 	surfaces := []struct {
 		name string
 		do   func(*today, deed) bool

@@ -99,9 +99,6 @@ func (x *today) kill(after string) {
 // command file, whose pipe a kill leaves behind, and HTTP, which makes downtimes
 // by rules, take turns by the seed.
 func TestAKillBetweenTheStepsOfADay(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts and kills the whole appliance")
-	}
 	t.Parallel()
 	seed := rand.Uint64()
 	dice := rand.New(rand.NewPCG(seed, 1))
