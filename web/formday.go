@@ -205,16 +205,15 @@ func (s *site) settingsPage(w http.ResponseWriter, r *http.Request) error {
 		Contacts: view.NewContacts(set, p, now),
 	}
 	total := 0
-	for _, o := range set.Objects {
-		st := s.Projection.State(o.ID)
-		if st.Status.Extra == nil {
+	for id, st := range s.Projection.Extras() {
+		if st.Status.Extra == nil || set.Get(id) == nil {
 			continue
 		}
 		for i := range st.Status.Extra.Settings {
 			if total++; total > mostEntries {
 				continue
 			}
-			line := view.NewSetting(o.ID, &st.Status.Extra.Settings[i], now)
+			line := view.NewSetting(id, &st.Status.Extra.Settings[i], now)
 			for n := range line.Back {
 				if line.Back[n].Name == "back" {
 					line.Back[n].Value = "/settings"

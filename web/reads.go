@@ -204,10 +204,9 @@ func (s *site) settings(w http.ResponseWriter, r *http.Request) error {
 	p := s.Projection.Program()
 	answer := wire.Settings{Program: programSwitches(s.Projection.Set(), p, false), Contacts: contactSettings(p)}
 	var all []wire.ObjectSettings
-	for _, o := range s.Projection.Set().Objects {
-		st := s.Projection.State(o.ID)
-		if x := st.Status.Extra; x != nil && len(x.Settings) > 0 && s.wants(q, o.ID, st) {
-			all = append(all, wire.ObjectSettings{Object: o.ID, Settings: wire.FromSettings(x.Settings)})
+	for id, st := range s.Projection.Extras() {
+		if x := st.Status.Extra; x != nil && len(x.Settings) > 0 && s.wants(q, id, st) {
+			all = append(all, wire.ObjectSettings{Object: id, Settings: wire.FromSettings(x.Settings)})
 		}
 	}
 	answer.Total = len(all)

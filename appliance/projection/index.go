@@ -15,7 +15,7 @@ import (
 // goroutine that applies events writes it, everybody reads.
 type index struct {
 	mu        sync.RWMutex
-	extras    map[object.ID]struct{} // with comments or downtimes
+	extras    map[object.ID]struct{} // with comments, downtimes or settings
 	downtimes map[string]members     // by id; occurrences of a rule share one
 	triggers  map[string]members     // objects that wait for the downtime with an id
 	rules     map[string]members     // by the id of the rule their downtimes were made from
@@ -103,7 +103,7 @@ func (x *index) move(id object.ID, old, next *event.Extra, at object.Time) {
 }
 
 func (x *index) enter(id object.ID, e *event.Extra) {
-	if len(e.Comments)+len(e.Downtimes) > 0 {
+	if len(e.Comments)+len(e.Downtimes)+len(e.Settings) > 0 {
 		x.extras[id] = struct{}{}
 	}
 	for i := range e.Comments {
@@ -219,8 +219,8 @@ func read[T any](x *index, f func() T) T {
 	return f()
 }
 
-// Extras yields the objects that have comments or downtimes with their states,
-// sorted by ID; also those that are not configured any more.
+// Extras yields the objects that have comments, downtimes or settings of operators
+// with their states, sorted by ID; also those that are not configured any more.
 func (p *Projection) Extras() iter.Seq2[object.ID, *fold.State] {
 	return func(yield func(object.ID, *fold.State) bool) {
 		ids := read(&p.index, func() []object.ID {
