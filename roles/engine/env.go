@@ -12,6 +12,7 @@ func (e *Engine) env(key int32) fold.Env {
 	o := ent.obj
 	env := fold.Env{
 		Object: o, Settings: &e.state.settings, Periods: e.state.periods, Look: e.look, Trigger: e.trigger,
+		Contacts: e.proj.Program().Contacts, Known: e.state.known,
 		Skipped: ent.skipped, Started: max(e.started, e.added[o.ID]),
 		Epoch: e.view.Load().Epoch, Writer: e.opt.ID, Instance: e.opt.Instance,
 	}

@@ -37,10 +37,11 @@ type loopState struct {
 	late    []int32 // keys for which time is to pass once the log has answered more, oldest first
 	moreDue bool    // the queue was not emptied of what is due
 
-	settings  object.Settings          // as configured, and as operators set against that
-	periods   map[string]object.Period // of the running generation
-	numbers   projection.Numbers       // the highest given by decisions of this engine
-	orders    []*order                 // taken from the inbox and not looked at
+	settings  object.Settings            // as configured, and as operators set against that
+	periods   map[string]object.Period   // of the running generation
+	known     map[string]*object.Contact // of the running generation, by name
+	numbers   projection.Numbers         // the highest given by decisions of this engine
+	orders    []*order                   // taken from the inbox and not looked at
 	programs  programs
 	chores    chores
 	unmatched map[unmatched]object.Time // until when they would have lasted

@@ -101,6 +101,9 @@ func (e *Engine) onProgramEvent(ev *event.Event, outcome fold.Outcome) {
 	if outcome == fold.Accepted {
 		e.refresh()
 		e.onRuleEvent(ev)
+		if ev.Program.Contact != nil {
+			e.addChore(&sweep{}) // people may be told now
+		}
 	}
 	if mine {
 		e.metrics.decided.Inc()
@@ -119,6 +122,7 @@ func (e *Engine) refresh() {
 	if e.state.periods = set.Periods; set.Periods == nil {
 		e.state.periods = map[string]object.Period{} // none, as against unknown ones
 	}
+	e.state.known = set.Contacts
 	e.state.settings = program.Effective(set.Settings, e.proj.Program())
 	e.metrics.program.Store(uint32(e.state.settings.On))
 	if e.state.live && planning(old) != planning(e.state.settings) {
@@ -129,7 +133,7 @@ func (e *Engine) refresh() {
 // planning returns the settings that say what is due, or what flaps.
 func planning(s object.Settings) object.Settings {
 	s.On &= object.ProgramHostChecks | object.ProgramServiceChecks | object.ProgramPassiveHosts | object.ProgramPassiveServices |
-		object.ProgramFlapDetection | object.ProgramHostFreshness | object.ProgramServiceFreshness
+		object.ProgramFlapDetection | object.ProgramNotifications | object.ProgramHostFreshness | object.ProgramServiceFreshness
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -16,7 +17,25 @@ func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	}
 	e.moveRoots(key, before, ev)
 	e.relate(key, before, ev)
+	e.remindOfHost(key, before, ev)
 	e.handle(key, ev)
+}
+
+// remindOfHost tells of a host's problem again with the results of its services,
+// where that is not a matter of time.
+func (e *Engine) remindOfHost(key int32, before *fold.State, ev *event.Event) {
+	o := e.state.entries[key].obj
+	if o.Host == nil || ev.Kind != event.CheckResult || e.state.stopped || o.Host.Notify == nil || o.Host.Notify.Timed {
+		return
+	}
+	host := e.proj.State(o.Host.ID)
+	if host.Status.State == object.Up {
+		return // what most hosts are
+	}
+	other, ok := e.state.keys[o.Host.ID]
+	if ok && notify.HostAgain(&e.state.settings, &host.Status, &before.Status, &e.proj.State(o.ID).Status) {
+		e.decide(other, job{command: fold.Remind{}})
+	}
 }
 
 // reactDowntimes looks at what became of an object's downtimes: those that others

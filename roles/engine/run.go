@@ -73,14 +73,9 @@ func (e *Engine) onDue(key int32, due, now object.Time) {
 // what there is to do beside that: its checks do not wait for the line.
 func (e *Engine) due(key int32, now object.Time) (fold.Work, object.Time) {
 	ent := &e.state.entries[key]
-	env, st := e.env(key), e.proj.State(ent.obj.ID)
-	if x := st.Status.Extra; ent.late && x != nil {
-		timeless, rest := *st, *x
-		rest.Comments, rest.Downtimes = nil, nil
-		timeless.Status.Extra, timeless.Status.AckExpires = &rest, 0
-		st = &timeless
-	}
-	return fold.Due(&env, st, now)
+	env := e.env(key)
+	env.Late = ent.late
+	return fold.Due(&env, e.proj.State(ent.obj.ID), now)
 }
 
 // tickAgain is when time is let pass again for an object where that had no effect
@@ -232,7 +227,7 @@ func (e *Engine) planSpread(key int32, now object.Time) {
 		interval = o.Rule.Retry
 	}
 	slot := fold.NextSlot(o.ID, interval, now)
-	if tick := fold.NextTick(&env, st); tick != 0 && tick < slot {
+	if tick := fold.NextTick(&env, st, now); tick != 0 && tick < slot {
 		slot = tick
 	}
 	e.state.queue.Set(key, slot)
@@ -251,7 +246,7 @@ func (e *Engine) plan(key int32, now object.Time) {
 		_, at = e.due(key, now)
 	case !ent.late:
 		env := e.env(key)
-		at = fold.NextTick(&env, e.proj.State(ent.obj.ID))
+		at = fold.NextTick(&env, e.proj.State(ent.obj.ID), now)
 	}
 	if at == 0 {
 		e.state.queue.Remove(key)

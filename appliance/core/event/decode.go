@@ -69,6 +69,8 @@ func decodeBody(s *wire.Scanner, key []byte, e *Event) {
 		for s.Begin('['); s.More(']'); {
 			e.Also = append(e.Also, kindOf(s.Text()))
 		}
+	case "n":
+		e.Notes = readNotes(s)
 	case "by":
 		e.Author = s.String()
 	case "x":

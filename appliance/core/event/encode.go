@@ -41,6 +41,7 @@ func AppendJSON(dst []byte, e *Event) []byte {
 	if e.Program != nil {
 		dst = AppendProgram(wire.Key(dst, "pr"), e.Program)
 	}
+	dst = appendNotes(dst, e.Notes)
 	dst = wire.Text(dst, "by", e.Author)
 	dst = wire.Text(dst, "x", e.Text)
 	dst = appendFacts(dst, e.Facts)
@@ -102,6 +103,8 @@ func AppendStatus(dst []byte, s *Status) []byte {
 	dst = wire.Uint(dst, "nd", s.Notified)
 	dst = wire.Int(dst, "ln", s.LastNotification)
 	dst = wire.Int(dst, "nx", s.NextNotification)
+	dst = wire.Int(dst, "hd", s.Hard)
+	dst = wire.Text(dst, "to", s.Told)
 	dst = wire.Uint(dst, "off", s.Off)
 	dst = wire.Uint(dst, "on", s.On)
 	if s.Extra != nil {

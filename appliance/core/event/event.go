@@ -111,6 +111,11 @@ type Event struct {
 	// events without an object.
 	Program *Program
 
+	// Notes are the decisions about telling people that were made with the event
+	// ("n"), one for each kind of notification that was attempted. Those that say
+	// Send are requests, see Note.Requests.
+	Notes []Note
+
 	// Facts that only some kinds have.
 	Author string            // "by", who asked for it
 	Text   string            // "x", comment, reason of a refusal, …
@@ -163,7 +168,12 @@ type Status struct {
 	NotificationNumber int32            // "nn"
 	Notified           object.StateMask // "nd", states somebody was told about
 	LastNotification   object.Time      // "ln"
-	NextNotification   object.Time      // "nx"
+	NextNotification   object.Time      // "nx", -1 = the problem is not told again
+	// Hard is since when the present problem is hard ("hd"); 0 = it is not.
+	Hard object.Time
+	// Told are the names of the contacts who were told of the incident and not yet
+	// of its end, sorted, each with a line feed behind it ("to").
+	Told string
 
 	// Off and On are switches that an operator set against the config.
 	Off object.Switches // "off"

@@ -63,6 +63,10 @@ func readHandling(s *wire.Scanner, key []byte, st *Status) {
 		st.LastNotification = object.Time(s.Int(64))
 	case "nx":
 		st.NextNotification = object.Time(s.Int(64))
+	case "hd":
+		st.Hard = object.Time(s.Int(64))
+	case "to":
+		st.Told = s.String()
 	case "off":
 		st.Off = object.Switches(s.Uint(16))
 	case "on":

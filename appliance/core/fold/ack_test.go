@@ -240,7 +240,7 @@ func TestACommentMayEndWithARestart(t *testing.T) {
 		env.ID = fmt.Sprint("d", i)
 		must(t, env, s, c, started+1)
 	}
-	if next := fold.NextTick(env, s); next != 0 {
+	if next := fold.NextTick(env, s, 0); next != 0 {
 		t.Fatalf("something ends at %d within the run", next)
 	}
 	env.Started = started + 2

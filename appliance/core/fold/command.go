@@ -155,6 +155,12 @@ type Notify struct {
 	Text      string
 }
 
+// Remind tells people of the present problem, or of the recovery that they are
+// owed, if it is time to: the result of a service may be a reason to tell of its
+// host again.
+type Remind struct{}
+
+func (Remind) command()                {}
 func (Result) command()                {}
 func (SampleHost) command()            {}
 func (Switch) command()                {}

@@ -98,6 +98,8 @@ func (d *decider) operate(c Command) (Decision, error) {
 		return d.setNotificationNumber(c)
 	case Notify:
 		return d.notify(c)
+	case Remind:
+		return d.remind()
 	}
 	return Decision{}, refuse(d.env, BadCommand, "command %T is unknown to this build", c)
 }
@@ -110,8 +112,10 @@ type decider struct {
 	base event.Status // the status before, never empty
 	next event.Status // the status after
 
-	started, stopped, ackCleared bool
+	started, stopped, ackCleared, startedFlexible bool
 
+	notes []event.Note // decisions about telling people that were made before the event
+	noted bool         // there are no others to be made
 	facts map[string]string
 	also  []event.Kind // what happened beside the above, in order
 	made  int          // comments and downtimes of this decision
@@ -132,8 +136,7 @@ func (d *decider) log(out *Decision, k event.Kind, m *event.Measure) {
 	out.HasLog, e.Stream = true, event.Log
 	d.envelope(e, k)
 	e.Prev = d.old.Last
-	status := d.next
-	e.Status, e.Measure = &status, m
+	e.Measure = m
 	for _, also := range [...]struct {
 		kind event.Kind
 		is   bool
@@ -152,6 +155,9 @@ func (d *decider) log(out *Decision, k event.Kind, m *event.Measure) {
 		}
 	}
 	e.Facts = d.facts
+	d.announce(e)
+	status := d.next
+	e.Status = &status
 }
 
 // measure makes the event for the stream of results.

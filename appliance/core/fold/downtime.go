@@ -96,6 +96,7 @@ func (d *decider) startFlexible() {
 	if p.started == nil {
 		return
 	}
+	d.startedFlexible = true
 	p.pass()
 	d.tell(p)
 }

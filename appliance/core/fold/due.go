@@ -19,7 +19,9 @@ const skippedAgain = 5 * time.Minute
 // caller asks again once it is done.
 func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
 	var plan [4]moment
-	plan[0] = moment{PassTime, nextTick(env, s)}
+	if !env.Late {
+		plan[0] = moment{PassTime, NextTick(env, s, now)}
+	}
 	plan[1] = wish(env, &s.Status, s.Measure.LastCheck)
 	plan[2] = moment{RunCheck, regular(env, s, now)}
 	plan[3] = moment{staleWork(env), stale(env, s, now)}

@@ -129,7 +129,7 @@ func TestOperatorsKeepTheInvariants(t *testing.T) {
 			if _, tick := c.(fold.Tick); !tick {
 				return
 			}
-			if next := fold.NextTick(env, s); next != 0 && next <= now {
+			if next := fold.NextTick(env, s, now); next != 0 && next <= now {
 				t.Fatalf("after a tick at %d the next is at %d: %+v", now, next, s.Status.Extra)
 			}
 			again, err := fold.Decide(env, s, fold.Tick{}, now)
@@ -144,7 +144,7 @@ func TestOperatorsKeepTheInvariants(t *testing.T) {
 func TestTheNextTickIsForetold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run(t, func(env *fold.Env, _ *fold.State, _ fold.Command, _ *fold.Decision, s *fold.State, now object.Time) {
-			next := fold.NextTick(env, s)
+			next := fold.NextTick(env, s, now)
 			if next == 0 {
 				next = now + 1e9
 			} else if d, err := fold.Decide(env, s, fold.Tick{}, max(next, now)); err != nil || !d.HasLog {

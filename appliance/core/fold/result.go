@@ -35,10 +35,11 @@ func (d *decider) result(r *Result) (Decision, error) {
 	d.fill(m, r)
 	d.history(m)
 	d.flap(m.Ring)
+	d.turn()
 
 	var out Decision
 	d.measure(&out, event.CheckResult, m)
-	if d.changed() || d.freshProblem() {
+	if d.changed() || d.freshProblem() || d.repeats() {
 		if r.Expired {
 			d.note("expired", "true")
 		}

@@ -278,7 +278,7 @@ func TestTheConfigCountsAgainOnceItChanges(t *testing.T) {
 	} {
 		must(t, env, s, c, started)
 	}
-	if at := fold.NextTick(env, s); at != 0 {
+	if at := fold.NextTick(env, s, 0); at != 0 {
 		t.Fatalf("nothing has changed, and yet there is a tick at %d", at)
 	}
 	always := weekdays{}
@@ -299,7 +299,7 @@ func TestTheConfigCountsAgainOnceItChanges(t *testing.T) {
 	if x := s.Status.Extra; len(x.Settings) != 2 || s.Status.Off != object.SwitchPerfdata || s.Status.MaxAttempts != 4 || x.Modified == 0 {
 		t.Errorf("left: %+v of %+v", x, s.Status)
 	}
-	if at := fold.NextTick(env, s); at != 0 {
+	if at := fold.NextTick(env, s, 0); at != 0 {
 		t.Errorf("another tick at %d", at)
 	}
 }
@@ -317,7 +317,7 @@ func TestAPeriodThatIsGoneIsDropped(t *testing.T) {
 		env, s := probed()
 		env.Periods = map[string]object.Period{"hourly": hourly{}}
 		must(t, env, s, fold.Tune{Name: name, Value: "hourly", Author: "ann"}, started)
-		if fold.Outdated(env, &s.Status) != nil || fold.NextTick(env, s) != 0 {
+		if fold.Outdated(env, &s.Status) != nil || fold.NextTick(env, s, 0) != 0 {
 			t.Fatalf("%s is dropped before the reload", name)
 		}
 		env.Periods = map[string]object.Period{}

@@ -51,6 +51,13 @@ type Env struct {
 	Periods map[string]object.Period
 	// Trigger tells about the downtime that starts another one; nil = unknown.
 	Trigger func(id string) Trigger
+	// Contacts is what operators set of contacts, Known are those of the running
+	// config; both by name.
+	Contacts map[string]event.ContactStatus
+	Known    map[string]*object.Contact
+	// Late says that the object stands in line for time to pass: Due is about
+	// everything else.
+	Late bool
 	// Comment and Downtime are the first numbers that are free; a decision uses
 	// them upwards.
 	Comment, Downtime uint64

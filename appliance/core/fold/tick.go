@@ -81,10 +81,19 @@ func triggerOf(env *Env, all []event.Downtime, id string) Trigger {
 	return env.Trigger(id)
 }
 
-// tick lets time pass for everything that the object has.
+// tick lets time pass for everything that the object has. People are told where
+// nothing else happens: what happens may be a reason to say more, or nothing.
 func (d *decider) tick() (Decision, error) {
+	if out := d.pass(); out.HasLog {
+		return out, nil
+	}
+	return d.remind()
+}
+
+// pass lets time pass for acknowledgement, comments, settings and downtimes.
+func (d *decider) pass() Decision {
 	if d.next.Extra == nil {
-		return Decision{}, nil
+		return Decision{}
 	}
 	acked := d.next.Extra.AckText
 	if d.next.Ack != object.AckNone && d.next.AckExpires != 0 && d.next.AckExpires <= d.now {
@@ -100,15 +109,15 @@ func (d *decider) tick() (Decision, error) {
 	// The event is called what matters most to people, and has its text.
 	switch {
 	case len(d.also) > others:
-		return d.said(d.also[others], author, text), nil
+		return d.said(d.also[others], author, text)
 	case d.ackCleared:
-		return d.said(event.AckCleared, "", acked), nil
+		return d.said(event.AckCleared, "", acked)
 	case len(d.also) > 0 && d.also[0] == event.CommentRemoved:
-		return d.said(event.CommentRemoved, "", gone[0].Text), nil
+		return d.said(event.CommentRemoved, "", gone[0].Text)
 	case len(d.also) > 0:
-		return d.said(d.also[0], "", ""), nil
+		return d.said(d.also[0], "", "")
 	}
-	return Decision{}, nil
+	return Decision{}
 }
 
 // passage is what time does to the downtimes of an object within one decision.

@@ -8,11 +8,9 @@ import (
 // Decide says who is told and why, or why not. Every contact that the object or
 // its escalation names has exactly one verdict.
 func Decide(in *Input) Outcome {
-	d := decision{in: in, note: in.Object.Notify}
-	if d.note == nil {
-		d.note = &object.Notification{Options: object.NoteAll}
-	}
-	d.out = Outcome{Kind: in.Kind, Fields: in.Fields}
+	d := decision{in: in}
+	d.choose()
+	d.out = Outcome{Kind: in.Kind, Fields: in.Fields, Policy: d.note.Name, Group: d.note.Group}
 	d.number = in.Fields.Number
 	if in.Kind == Problem || in.Increment {
 		d.number++
@@ -28,7 +26,8 @@ func Decide(in *Input) Outcome {
 // decision holds one decision while it is made.
 type decision struct {
 	in     *Input
-	note   *object.Notification
+	note   *object.Notification // never nil
+	none   bool                 // no policy is for the state and the time
 	number int32
 	out    Outcome
 	gates  gates
@@ -42,11 +41,15 @@ type decision struct {
 // object goes through the gates of the object.
 func (d *decision) object() {
 	d.gate(GateProgram, d.program)
+	if all := d.in.Object.Notify; all != nil && all.Name != "" {
+		d.gate(GatePolicy, d.policy)
+	}
 	d.gate(GatePeriod, d.period)
 	d.gate(GateSwitch, d.switched)
 	switch k := d.in.Kind; {
 	case k.state():
 		d.ofState()
+	case k == Heartbeat:
 	case k == Acknowledgement:
 		d.gate(GateProblem, func() Check {
 			return passIf(d.in.Status.State != object.OK, "there is a problem", "there is no problem that somebody could take note of")
@@ -113,7 +116,7 @@ func (d *decision) downtimes() {
 func (d *decision) gate(g Gate, ask func() Check) {
 	d.gates.look(g, func() Check {
 		if d.in.Forced {
-			return pass("the notification is forced")
+			return pass(forced)
 		}
 		return ask()
 	})

@@ -10,6 +10,7 @@ type Gate string
 // notification goes through those that mean something to it.
 const (
 	GateProgram      Gate = "program"         // notifications are on for the whole program
+	GatePolicy       Gate = "policy"          // a policy is for the object, its state and the time
 	GatePeriod       Gate = "period"          // inside the object's notification period
 	GateSwitch       Gate = "switch"          // notifications are on for the object
 	GateProblem      Gate = "problem"         // there is a problem to speak of

@@ -1,6 +1,8 @@
 package notify
 
 import (
+	"strings"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -19,18 +21,26 @@ type Fields struct {
 	Told     []string         // contacts who were told and not yet of the recovery, sorted
 }
 
-// FieldsOf returns what a status holds of the fields, and what it does not.
-func FieldsOf(st *event.Status, hard object.Time, told []string) Fields {
-	return Fields{
+// FieldsOf returns what a status holds of the fields.
+func FieldsOf(st *event.Status) Fields {
+	f := Fields{
 		Number: st.NotificationNumber, Notified: st.Notified, Last: st.LastNotification, Next: st.NextNotification,
-		Hard: hard, Told: told,
+		Hard: st.Hard,
 	}
+	if st.Told != "" {
+		f.Told = strings.Split(strings.TrimSuffix(st.Told, "\n"), "\n")
+	}
+	return f
 }
 
-// Put writes the fields into a status as far as it has them.
+// Put writes the fields into a status.
 func (f *Fields) Put(st *event.Status) {
 	st.NotificationNumber, st.Notified = f.Number, f.Notified
 	st.LastNotification, st.NextNotification = f.Last, f.Next
+	st.Hard, st.Told = f.Hard, ""
+	if len(f.Told) > 0 {
+		st.Told = strings.Join(f.Told, "\n") + "\n"
+	}
 }
 
 // Input is everything that a decision looks at.
@@ -62,7 +72,10 @@ type Input struct {
 type Outcome struct {
 	Kind Kind
 	Send bool // somebody is told
-	By   Gate // the gate of the object that has decided against it; "" = none
+	// Policy is the name of the policy that had its say, Group how it groups.
+	Policy string
+	Group  object.Grouping
+	By     Gate // the gate of the object that has decided against it; "" = none
 	// Until is when time alone may change the decision; 0 = not by time.
 	Until object.Time
 

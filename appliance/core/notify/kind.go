@@ -20,6 +20,7 @@ const (
 	DowntimeEnd       Kind = "DOWNTIMEEND"
 	DowntimeCancelled Kind = "DOWNTIMECANCELLED"
 	Custom            Kind = "CUSTOM"
+	Heartbeat         Kind = "HEARTBEAT" // the canary's: no type of Nagios
 )
 
 // state tells whether the kind is about the object's state itself.

@@ -60,7 +60,7 @@ func (d *decision) contact(c candidate) Contact {
 	unlessForced := func(gate Gate, ask func() Check) {
 		g.look(gate, func() Check {
 			if d.in.Forced {
-				return pass("the notification is forced")
+				return pass(forced)
 			}
 			return ask()
 		})
@@ -95,7 +95,7 @@ func (d *decision) filters(c *object.Contact, name string, ask func(Gate, func()
 		}
 		return inside("the contact's", p, d.in.Now)
 	})
-	if d.in.Kind == Custom {
+	if d.in.Kind == Custom || d.in.Kind == Heartbeat {
 		return
 	}
 	ask(GateContactOption, func() Check {
@@ -204,13 +204,16 @@ func (d *decision) told(byName map[string]*candidate, add chooser) {
 
 // everybody chooses all contacts of the object and of its escalation.
 func (d *decision) everybody(add chooser) {
+	const why = "the notification is for everybody"
 	for _, c := range d.note.Contacts {
-		add(c, true, "the notification is for everybody")
+		add(c, true, why)
 	}
+	d.onCall(add, d.note.Rotas)
 	for _, s := range d.note.Steps {
 		for _, c := range s.Contacts {
-			add(c, true, "the notification is for everybody")
+			add(c, true, why)
 		}
+		d.onCall(add, s.Rotas)
 	}
 	d.name(d.steps)
 }
@@ -232,11 +235,13 @@ func (d *decision) chosen(add chooser) {
 		for _, c := range s.Contacts {
 			add(c, true, "the step "+s.Name+" names the contact")
 		}
+		d.onCall(add, s.Rotas)
 	}
 	if !instead {
 		for _, c := range d.note.Contacts {
-			add(c, true, "the "+d.kind()+" names the contact")
+			add(c, true, "the "+d.names()+" names the contact")
 		}
+		d.onCall(add, d.note.Rotas)
 	}
 	d.name(steps)
 	why := "no step of the escalation that holds now names the contact"
@@ -251,10 +256,12 @@ func (d *decision) rest(add chooser, why string) {
 	for _, c := range d.note.Contacts {
 		add(c, false, why)
 	}
+	d.offDuty(add, d.note.Rotas)
 	for _, s := range d.note.Steps {
 		for _, c := range s.Contacts {
 			add(c, false, why)
 		}
+		d.offDuty(add, s.Rotas)
 	}
 }
 

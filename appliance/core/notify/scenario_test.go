@@ -136,8 +136,8 @@ func TestIncidents(t *testing.T) {
 		w.pass(w.now + 3600e3)
 		w.check(host, 0, "up", false)
 		w.check(service, 0, "ok", false)
-		if st := &w.states[service].Status; st.Notified != 0 || st.NotificationNumber != 0 || w.told[service] != nil {
-			t.Fatalf("after all that could stand in the way is gone, %q still wait for the recovery (%d)", w.told[service], st.NotificationNumber)
+		if st := &w.states[service].Status; st.Notified != 0 || st.NotificationNumber != 0 || st.Told != "" {
+			t.Fatalf("after all that could stand in the way is gone, %q still wait for the recovery (%d)", st.Told, st.NotificationNumber)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,8 +25,6 @@ type world struct {
 	t       rapid.TB
 	set     *object.Set
 	states  map[object.ID]*fold.State
-	hard    map[object.ID]object.Time
-	told    map[object.ID][]string
 	program program.State
 	seq     uint64
 	start   object.Time
@@ -51,7 +50,7 @@ func newWorld(t rapid.TB, config, main string, start object.Time) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		t: t, set: set, states: map[object.ID]*fold.State{}, hard: map[object.ID]object.Time{}, told: map[object.ID][]string{},
+		t: t, set: set, states: map[object.ID]*fold.State{},
 		program: program.New(), start: start, now: start,
 	}
 	for _, o := range set.Objects {
@@ -70,6 +69,7 @@ func (w *world) env(o *object.Object) *fold.Env {
 	env := &fold.Env{
 		Object: o, Settings: w.settings(), Periods: w.set.Periods, Epoch: 1, Writer: "a", Instance: "1",
 		ID: fmt.Sprint("d", w.seq), Started: w.start, Comment: w.comment + 1, Downtime: w.downtime + 1,
+		Contacts: w.program.Contacts, Known: w.set.Contacts,
 		Look: func(id object.ID) *fold.State { return w.states[id] }, Trigger: w.trigger,
 	}
 	if o.Host != nil {
@@ -118,48 +118,42 @@ func (w *world) decide(id object.ID, c fold.Command) error {
 	w.states[id] = &after
 	w.count(after.Status.Extra)
 
-	f := notify.FieldsOf(&after.Status, w.hard[id], w.told[id])
-	w.put(id, notify.Turn(f, &before.Status, &after.Status, w.now))
+	w.listen(o, e, &before.Status, &after.Status)
 	if o.Host != nil && e.Kind == event.CheckResult && notify.HostAgain(w.settings(), &w.states[o.Host.ID].Status, &before.Status, &after.Status) {
-		w.tell(w.set.Get(o.Host.ID), notify.Problem, &w.states[o.Host.ID].Status, e)
-	}
-	for _, kind := range notify.Attempts(e, &before.Status, &w.states[id].Status) {
-		w.tell(o, kind, &before.Status, e)
+		return w.decide(o.Host.ID, fold.Remind{})
 	}
 	return nil
 }
 
-func (w *world) put(id object.ID, f notify.Fields) {
-	next := *w.states[id]
-	f.Put(&next.Status)
-	w.states[id], w.hard[id], w.told[id] = &next, f.Hard, f.Told
+// listen hears what people are told with an event. It makes each decision again: the
+// log has to say the same.
+func (w *world) listen(o *object.Object, e *event.Event, before, after *event.Status) {
+	w.t.Helper()
+	f := notify.Turn(notify.FieldsOf(before), before, after, w.now)
+	for i := range e.Notes {
+		in := w.input(o, notify.Kind(e.Notes[i].Kind))
+		in.Before, in.Fields = before, f
+		in.Forced, in.Broadcast, in.Increment = e.Facts["forced"] != "", e.Facts["broadcast"] != "", e.Facts["increment"] != ""
+		in.Flexible = in.Kind == notify.Problem && e.Has(event.DowntimeStarted)
+		out := notify.Decide(in)
+		if want := out.Note(o.Kind()); !reflect.DeepEqual(e.Notes[i], want) {
+			w.t.Fatalf("the log says %+v, decided was %+v", e.Notes[i], want)
+		}
+		f = out.Fields
+		if w.decided != nil {
+			w.decided(in, &out)
+		}
+		w.hear(o, in, &out, e)
+	}
+	if len(e.Notes) > 0 && !reflect.DeepEqual(f, notify.FieldsOf(after)) {
+		w.t.Fatalf("the status remembers %+v, decided was %+v", notify.FieldsOf(after), f)
+	}
 }
 
-// input is what a decision about an object looks at now.
-func (w *world) input(o *object.Object, kind notify.Kind) *notify.Input {
-	st := &w.states[o.ID].Status
-	in := &notify.Input{
-		Object: o, Kind: kind, Status: st, Fields: notify.FieldsOf(st, w.hard[o.ID], w.told[o.ID]),
-		Settings: w.settings(), Contacts: w.program.Contacts, Known: w.set.Contacts, Periods: w.set.Periods,
-		Failed: fold.NotificationBlocked(w.env(o), w.now), Started: w.start, Now: w.now,
-	}
-	if o.Host != nil {
-		in.Host = &w.states[o.Host.ID].Status
-	}
-	return in
-}
-
-func (w *world) tell(o *object.Object, kind notify.Kind, before *event.Status, e *event.Event) {
-	in := w.input(o, kind)
-	in.Before, in.Author, in.Text = before, e.Author, e.Text
-	in.Forced, in.Broadcast, in.Increment = e.Facts["forced"] != "", e.Facts["broadcast"] != "", e.Facts["increment"] != ""
-	out := notify.Decide(in)
-	if w.decided != nil {
-		w.decided(in, &out)
-	}
+func (w *world) hear(o *object.Object, in *notify.Input, out *notify.Outcome, e *event.Event) {
 	what := in.Status.State.Name(o.Kind())
-	if kind != notify.Problem && kind != notify.Recovery {
-		what = string(kind) + " (" + what + ")"
+	if in.Kind != notify.Problem && in.Kind != notify.Recovery {
+		what = string(in.Kind) + " (" + what + ")"
 	}
 	to := &w.sent
 	if e.Kind == event.DowntimeScheduled {
@@ -168,7 +162,13 @@ func (w *world) tell(o *object.Object, kind notify.Kind, before *event.Status, e
 	for _, name := range out.Told() {
 		*to = append(*to, name+" "+strings.Replace(string(o.ID), "!", "/", 1)+" "+what)
 	}
-	w.put(o.ID, out.Fields)
+}
+
+// input is what a decision about an object looks at now.
+func (w *world) input(o *object.Object, kind notify.Kind) *notify.Input {
+	in := fold.NoteInput(w.env(o), &w.states[o.ID].Status, w.now)
+	in.Kind = kind
+	return &in
 }
 
 func (w *world) count(x *event.Extra) {

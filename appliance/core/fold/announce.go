@@ -1,0 +1,150 @@
+package fold
+
+import (
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// turn lets what is remembered of an incident follow the change of the status.
+// Nearly every result finds a state that is as it was, and costs nothing here.
+func (d *decider) turn() {
+	if d.next.State == d.base.State && d.next.Type == d.base.Type && (d.next.State == object.OK) == (d.next.Hard == 0) {
+		return
+	}
+	f := notify.Turn(notify.FieldsOf(&d.next), &d.base, &d.next, d.now)
+	f.Put(&d.next)
+}
+
+// announce decides about everything that an event makes worth telling and puts the
+// decisions into it: a request is part of what causes it, so that nobody can die
+// between the two.
+func (d *decider) announce(e *event.Event) {
+	if d.env.Object.Notify == nil {
+		return
+	}
+	if !d.noted {
+		for _, k := range d.attempts(e) {
+			d.attempt(k, e)
+		}
+	}
+	e.Notes = d.notes
+	for i := range d.notes {
+		k := event.NotificationSuppressed
+		if d.notes[i].Send {
+			k = event.NotificationIntended
+		}
+		if !e.Has(k) {
+			e.Also = append(e.Also, k)
+		}
+	}
+}
+
+func (d *decider) attempts(e *event.Event) []notify.Kind {
+	if d.env.Object.Notify.Heartbeat {
+		if e.Kind == event.CheckResult {
+			return []notify.Kind{notify.Heartbeat}
+		}
+		return nil
+	}
+	return notify.Attempts(e, &d.base, &d.next)
+}
+
+// attempt decides about one kind of notification and takes what it does to the
+// object's memory into the new status.
+func (d *decider) attempt(k notify.Kind, e *event.Event) (told bool) {
+	in := NoteInput(d.env, &d.next, d.now)
+	in.Kind, in.Before = k, &d.base
+	in.Flexible = d.startedFlexible
+	if k == notify.Custom {
+		in.Forced, in.Broadcast, in.Increment = e.Facts["forced"] != "", e.Facts["broadcast"] != "", e.Facts["increment"] != ""
+	}
+	out := notify.Decide(&in)
+	out.Fields.Put(&d.next)
+	d.notes = append(d.notes, out.Note(d.env.Object.Kind()))
+	return out.Send
+}
+
+// NoteInput returns what a decision about telling people of an object in a status
+// looks at, but for what makes it be made.
+func NoteInput(env *Env, st *event.Status, now object.Time) notify.Input {
+	in := notify.Input{
+		Object: env.Object, Status: st, Fields: notify.FieldsOf(st), Settings: env.Settings,
+		Contacts: env.Contacts, Known: env.Known, Periods: env.Periods, Failed: NotificationBlocked(env, now),
+		Started: env.Started, Now: now,
+	}
+	if env.Host != nil {
+		in.Host = &env.Host.Status
+	}
+	return in
+}
+
+// repeats tells whether a result that changed nothing is told all the same: the
+// interval is over, or a recovery that could not be told can be now. Those whose
+// time is kept by a timer wait for it.
+func (d *decider) repeats() bool {
+	note := d.env.Object.Notify
+	switch {
+	case note == nil:
+		return false
+	case note.Heartbeat:
+		return true
+	case note.Timed:
+		return false
+	case d.next.State == object.OK:
+		return d.next.Notified != 0 && d.reminds(notify.Recovery)
+	case d.next.Type == object.Soft:
+		return false
+	case (d.next.NextNotification == notify.Never || d.next.NextNotification > d.now) && !slices.ContainsFunc(note.Steps, byAge):
+		return false
+	}
+	return d.reminds(notify.Problem)
+}
+
+// byAge tells whether a step may begin before the interval is over.
+func byAge(s *object.Step) bool { return s.After > 0 }
+
+// reminds decides about the only notification of the decision, and forgets it if
+// nobody is told.
+func (d *decider) reminds(k notify.Kind) bool {
+	kept := d.next
+	if !d.attempt(k, nil) {
+		d.next, d.notes = kept, nil
+		return false
+	}
+	d.noted = true
+	return true
+}
+
+// remind tells of the problem, or of the recovery that is owed, if it is time.
+func (d *decider) remind() (Decision, error) {
+	k := notify.Problem
+	if d.next.State == object.OK {
+		k = notify.Recovery
+	}
+	switch {
+	case d.env.Object.Notify == nil, d.env.Object.Notify.Heartbeat:
+	case k == notify.Recovery && d.next.Notified == 0:
+	case d.reminds(k):
+		return d.said(event.NotificationIntended, "", ""), nil
+	}
+	return Decision{}, nil
+}
+
+// nextNote returns when people are told by time alone, 0 for never.
+func nextNote(env *Env, s *State, now object.Time) object.Time {
+	note := env.Object.Notify
+	if note == nil || !note.Timed || s.Status.State == object.OK && s.Status.Notified == 0 {
+		return 0
+	}
+	in := NoteInput(env, &s.Status, now)
+	at, _ := notify.Next(&in)
+	if at != 0 && at <= now {
+		// Since when is not known. One and the same instant tells whoever lets time
+		// pass that it had no effect.
+		return overdue
+	}
+	return at
+}
