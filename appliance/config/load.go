@@ -42,6 +42,7 @@ type Config struct {
 	PluginPath []string
 	Macros     map[string]Secret // program macros: USER1 and others
 	HTTP       HTTP
+	Delivery   Delivery
 }
 
 // Load reads a CUE file or the CUE package in a folder, with its inventories,

@@ -21,8 +21,11 @@ func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	d.name(at, f.pos, f.name)
 	c := Contact{
 		Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.text("email"),
-		Telegram: s.secret("telegram"), Webhook: s.secret("webhook"),
+		Telegram: s.secret("telegram"),
 		Groups: d.strings.list(refNames(s.refs("groups"))), Vars: s.vars(object.Host),
+	}
+	if url := s.secret("webhook"); url.Reveal() != "" {
+		c.Webhook = &Webhook{URL: url}
 	}
 	var period []ref
 	c.Period, period = s.ref("period")

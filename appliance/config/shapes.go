@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
 
 // Period is a named span of time as it is declared. What it means is among the
 // periods of the object set.
@@ -13,16 +17,56 @@ type Period struct {
 	Exclude  []string // names of periods that are taken out
 }
 
-// Contact is a person or channel that can be told something.
+// Contact is a person or channel that can be told something. What of the objects a
+// contact is told stands in the object set; here is where the channels lead.
 type Contact struct {
 	Name     string
 	Alias    string
 	Email    string
-	Telegram Secret // chat id
-	Webhook  Secret // URL
-	Period   string // name of a Period; "" = always
-	Groups   []string
-	Vars     map[string]string // upper-case names without "_"
+	Telegram Secret   // chat id
+	Webhook  *Webhook // nil = none
+	// Chat are addresses of chat and on-call services: "slack://…", "ntfy://…".
+	Chat    []Secret
+	Command *object.Handler // run for each notification; nil = none
+	Period  string          // name of a Period; "" = always
+	Groups  []string
+	Vars    map[string]string // upper-case names without "_"
+}
+
+// Webhook is an address that messages are posted to.
+type Webhook struct {
+	URL     Secret
+	Key     Secret            // for the HMAC signature; "" = none
+	Headers map[string]Secret // beside those of jaque
+	Body    string            // a template; "" = jaque's JSON
+}
+
+// Delivery says how messages go out.
+type Delivery struct {
+	URL      string        // of the dashboard, for links; "" = none
+	Deadline time.Duration // how long a message is tried
+	// Rates bound the messages to one contact over a channel, Templates say what
+	// stands in them; both by the channel's name.
+	Rates       map[string]Rate
+	Templates   map[string]Template
+	TelegramAPI string // base address
+	Canary      Canary
+}
+
+// Rate is so many messages in a time.
+type Rate struct {
+	Messages int
+	Per      time.Duration
+}
+
+// Template holds the operator's own texts of a channel; "" = jaque's.
+type Template struct{ Subject, Text, HTML string }
+
+// Canary is the dead man's switch: a check whose every round is told to the outside.
+type Canary struct {
+	Every   time.Duration // 0 = there is none
+	URL     Secret        // asked with GET after each round; "" = none
+	Contact string        // told of each round; "" = nobody
 }
 
 // Match is one label with the values that satisfy it.
