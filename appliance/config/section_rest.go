@@ -22,7 +22,7 @@ func (d *decoder) contact(at *path, f field) (Contact, []ref) {
 	c := Contact{
 		Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.text("email"),
 		Telegram: s.secret("telegram"),
-		Groups: d.strings.list(refNames(s.refs("groups"))), Vars: s.vars(object.Host),
+		Groups:   d.strings.list(refNames(s.refs("groups"))), Vars: s.vars(object.Host),
 	}
 	if url := s.secret("webhook"); url.Reveal() != "" {
 		c.Webhook = &Webhook{URL: url}
