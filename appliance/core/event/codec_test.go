@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -60,6 +61,47 @@ func programs() *rapid.Generator[event.Program] {
 	})
 }
 
+// notes draws decisions about telling people as a decoder gives them back: what is
+// empty is nil, and the name of a gate is a word.
+func notes(t *rapid.T) (all []event.Note) {
+	word := rapid.StringMatching(`[a-z_]{1,12}`)
+	gates := rapid.Custom(func(t *rapid.T) event.Gate {
+		return event.Gate{Name: word.Draw(t, "gate"), Verdict: event.GateVerdict(rapid.IntRange(0, 2).Draw(t, "verdict")), Why: rapid.String().Draw(t, "why")}
+	})
+	list := func(g []event.Gate) []event.Gate {
+		if len(g) == 0 {
+			return nil
+		}
+		return g
+	}
+	texts := func(name string) []string {
+		if s := rapid.SliceOfN(rapid.String(), 0, 2).Draw(t, name); len(s) > 0 {
+			return s
+		}
+		return nil
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "notes") {
+		n := event.Note{
+			Kind: rapid.String().Draw(t, "kind"), Send: rapid.Bool().Draw(t, "send"), By: word.Draw(t, "by"), Until: times().Draw(t, "until"),
+			Number: rapid.Int32().Draw(t, "number"), Policy: rapid.String().Draw(t, "policy"), Steps: texts("steps"),
+			Group: object.Grouping{
+				By:       object.GroupBy(rapid.String().Draw(t, "group by")),
+				Wait:     time.Duration(rapid.Int32().Draw(t, "wait")) * time.Millisecond,
+				Interval: time.Duration(rapid.Int32().Draw(t, "interval")) * time.Millisecond,
+			},
+			Gates: list(rapid.SliceOfN(gates, 0, 3).Draw(t, "gates")),
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "people") {
+			n.People = append(n.People, event.Person{
+				Name: rapid.String().Draw(t, "name"), Told: rapid.Bool().Draw(t, "told"), By: rapid.String().Draw(t, "person by"),
+				Channels: texts("channels"), Gates: list(rapid.SliceOfN(gates, 0, 3).Draw(t, "person gates")),
+			})
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
 func events() *rapid.Generator[event.Event] {
 	return rapid.Custom(func(t *rapid.T) event.Event {
 		e := event.Event{
@@ -91,6 +133,7 @@ func events() *rapid.Generator[event.Event] {
 			p := programs().Draw(t, "program")
 			e.Program = &p
 		}
+		e.Notes = notes(t)
 		if f := rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "facts"); len(f) > 0 {
 			e.Facts = f
 		}

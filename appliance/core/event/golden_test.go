@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
@@ -20,6 +21,7 @@ func full() *event.Event {
 			State: object.Critical, Type: object.Soft, Checked: true, Flapping: true, Attempt: 2, MaxAttempts: 3, LastHard: object.Unknown,
 			LastChange: 11, LastHardChange: 12, Problem: 13, Root: "sw1", Ack: object.AckSticky, AckExpires: 14, DowntimeDepth: 1,
 			NotificationNumber: 5, Notified: 6, LastNotification: 15, NextNotification: 16,
+			Hard: 23, Told: "ann\nbob\n",
 			Off: object.SwitchActive, On: object.SwitchFlapDetection,
 			Extra: &event.Extra{
 				AckAuthor: "ann", AckText: "on it", AckTime: 17, CheckAt: 18, CheckForced: true, Modified: 4096,
@@ -50,6 +52,18 @@ func full() *event.Event {
 				Start: 64, End: 65, Duration: 66, Ranges: []string{"sunday 02:00-04:00"}, Zone: "Europe/Berlin",
 			},
 			RuleGone: "r0",
+		},
+		Notes: []event.Note{
+			{
+				Kind: "PROBLEM", Send: true, By: "none", Until: 71, Number: 2, Policy: "web", Steps: []string{"after 30m"},
+				Group: object.Grouping{By: object.GroupRoot, Wait: 10 * time.Second, Interval: 5 * time.Minute},
+				Gates: []event.Gate{{Name: "program", Verdict: event.GatePassed, Why: "forced"}, {Name: "contacts", Verdict: event.GatePassed}},
+				People: []event.Person{
+					{Name: "ann", Told: true, By: "none", Channels: []string{"email", "chat:2"}, Gates: []event.Gate{{Name: "chosen", Verdict: event.GatePassed, Why: "on call"}}},
+					{Name: "bob", By: "contact_switch", Channels: []string{"email"}, Gates: []event.Gate{{Name: "contact_switch", Verdict: event.GateBlocked, Why: "an operator - ann + bob"}}},
+				},
+			},
+			{Kind: "FLAPPINGSTART", By: "hard", Until: 70, Gates: []event.Gate{{Name: "hard", Verdict: event.GateBlocked, Why: "soft"}, {Name: "delay"}}},
 		},
 		Author: "ann", Text: "why", Facts: map[string]string{"expired": "true"},
 	}
