@@ -55,8 +55,10 @@ func (d *decider) attempts(e *event.Event) []notify.Kind {
 // attempt decides about one kind of notification and takes what it does to the
 // object's memory into the new status.
 func (d *decider) attempt(k notify.Kind, e *event.Event) (told bool) {
-	in := NoteInput(d.env, &d.next, d.now)
-	in.Kind, in.Before = k, &d.base
+	// Copies: a decision in which nobody is told of anything stays off the heap.
+	after, before := d.next, d.base
+	in := NoteInput(d.env, &after, d.now)
+	in.Kind, in.Before = k, &before
 	in.Flexible = d.startedFlexible
 	if k == notify.Custom {
 		in.Forced, in.Broadcast, in.Increment = e.Facts["forced"] != "", e.Facts["broadcast"] != "", e.Facts["increment"] != ""
