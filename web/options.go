@@ -91,6 +91,10 @@ type Options struct {
 	Hosts []string
 	// Trouble says in sentences what is wrong with this process; nil = nothing.
 	Trouble func() []string
+	// Canary tells of the dead man's switch; nil = there is none.
+	Canary func() Canary
+	// Delivery tells how notifications go out; nil = this process sends none.
+	Delivery func() Delivery
 
 	Stop   <-chan struct{} // closed when the process stops, so that streams end
 	Logger *slog.Logger

@@ -2,11 +2,40 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/web/wire"
 )
+
+// Canary is how the dead man's switch stands: a check whose every round goes the
+// whole way from the schedule to the delivery.
+type Canary struct {
+	Enabled bool
+	Every   time.Duration
+	Last    time.Time // the last completed round; zero = none yet
+	Hop     string    // at which the present round stopped; "" = nothing is overdue
+	Reason  string    // why it stopped, "" if that is not known
+}
+
+// Delivery is how the delivery of notifications goes in this process.
+type Delivery struct {
+	Open     int       // requests without an outcome
+	Due      int       // of them, those that wait for nothing but a sender
+	InFlight int       // messages that are being sent
+	Oldest   time.Time // event of the oldest open request; zero = none is open
+	Channels []ChannelState
+}
+
+// ChannelState is how one kind of channel does.
+type ChannelState struct {
+	Name    string    // email, telegram, …
+	Sent    time.Time // last success; zero = none known
+	Failing time.Time // since when nothing but failures; zero = it works
+	Reason  string    // of the last failure
+	Open    int       // requests that wait for it
+}
 
 // statusAnswer is the answer of /api/v1/status.
 type statusAnswer struct {
