@@ -1,6 +1,8 @@
 package message
 
 import (
+	"time"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -25,6 +27,7 @@ type Message struct {
 	URL     string // of the dashboard, without a slash at the end; "" = not known
 	Version string // of jaque
 	Now     object.Time
+	Zone    *time.Location // in which times are told; nil = UTC
 }
 
 // Item is one notification: what happened to one object.
@@ -43,5 +46,20 @@ type Item struct {
 	Author, Text string   // of who asked for it: acknowledgement, downtime, custom
 	Policy       string   // whose policy
 	Steps        []string // of the escalation
+	Why          string   // why this contact: what the gate "chosen" says; "" = not known
 	Others       []string // who else was told with it, sorted
+}
+
+// Rendered is a message in words. All of it is free of control and direction
+// characters and valid UTF-8.
+type Rendered struct {
+	Subject string // one line
+	Text    string // lines of at most 76 columns where words allow it, "\n" between them
+	HTML    string // a whole document; "" = the text is all there is
+	// Short is for chats, at most 300 characters; the text of an operator's template
+	// for a channel other than mail stands here too, with up to 4000.
+	Short string
+	// Trouble is why an operator's template was not used; "" = it was, or there is
+	// none. The text says so too.
+	Trouble string
 }
