@@ -294,3 +294,28 @@ func TestReasonsAreSentences(t *testing.T) {
 		t.Errorf("an object that nobody hears of: %+v", out)
 	}
 }
+
+func TestAPolicyHasAnIntervalOfItsOwn(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		interval time.Duration
+		step     time.Duration // of a step that holds
+		next     object.Time
+	}{
+		{"without one the object's counts", 0, -1, noon.Add(2 * time.Hour)},
+		{"its own goes before the object's", 30 * time.Minute, -1, noon.Add(30 * time.Minute)},
+		{"below zero the problem is told once", -1, -1, notify.Never},
+		{"a step goes before both", -1, 10 * time.Minute, noon.Add(10 * time.Minute)},
+		{"a step may tell once", 30 * time.Minute, 0, notify.Never},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := notify.Decide(critical(&object.Notification{
+				Interval: tt.interval, Contacts: []*object.Contact{person("ada")},
+				Steps: []*object.Step{{Name: "all", Interval: tt.step, Adds: true}},
+			}))
+			if out.Fields.Next != tt.next {
+				t.Errorf("told again at %d, want %d", out.Fields.Next, tt.next)
+			}
+		})
+	}
+}

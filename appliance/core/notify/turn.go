@@ -90,6 +90,9 @@ func (d *decision) waiting() []string {
 // next returns when the problem may be told again.
 func (d *decision) next() object.Time {
 	every := d.in.Object.Rule.NoteInterval
+	if own := d.note.Interval; own != 0 {
+		every = max(own, 0)
+	}
 	own := true
 	for _, s := range d.steps {
 		if s.Interval >= 0 && (own || s.Interval < every) {

@@ -40,6 +40,9 @@ type Notification struct {
 	Options  NoteOptions
 	// FirstDelay is how long a problem has to be hard before anybody is told.
 	FirstDelay time.Duration
+	// Interval is after how long a problem is told again; 0 = that of the object's
+	// rule, below 0 = it is told once.
+	Interval   time.Duration
 	Importance int // of the service, or of the host with all its services
 	Steps      []*Step
 
