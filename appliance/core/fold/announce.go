@@ -29,6 +29,10 @@ func (d *decider) announce(e *event.Event) {
 		for _, k := range d.attempts(e) {
 			d.attempt(k, e)
 		}
+		if d.ticks && timed(d.env, &d.next) {
+			// What time ends may have been all that kept people from being told.
+			d.reminds()
+		}
 	}
 	e.Notes = d.notes
 	for i := range d.notes {
@@ -95,50 +99,64 @@ func (d *decider) repeats() bool {
 		return true
 	case note.Timed:
 		return false
-	case d.next.State == object.OK:
-		return d.next.Notified != 0 && d.reminds(notify.Recovery)
-	case d.next.Type == object.Soft:
+	case d.next.State == object.OK && d.next.Notified == 0, d.next.State != object.OK && d.next.Type == object.Soft:
 		return false
+	case d.next.State == object.OK:
 	case (d.next.NextNotification == notify.Never || d.next.NextNotification > d.now) && !slices.ContainsFunc(note.Steps, byAge):
 		return false
 	}
-	return d.reminds(notify.Problem)
+	d.noted = d.reminds()
+	return d.noted
 }
 
 // byAge tells whether a step may begin before the interval is over.
 func byAge(s *object.Step) bool { return s.After > 0 }
 
-// reminds decides about the only notification of the decision, and forgets it if
-// nobody is told.
-func (d *decider) reminds(k notify.Kind) bool {
-	kept := d.next
+// reminds decides about the problem, or the recovery that people are owed, and
+// forgets the decision if nobody is told.
+func (d *decider) reminds() bool {
+	k := notify.Problem
+	switch {
+	case d.env.Object.Notify.Heartbeat:
+		return false
+	case d.next.State == object.OK && d.next.Notified == 0:
+		return false
+	case d.next.State == object.OK:
+		k = notify.Recovery
+	}
+	kept, notes := d.next, len(d.notes)
 	if !d.attempt(k, nil) {
-		d.next, d.notes = kept, nil
+		d.next, d.notes = kept, d.notes[:notes]
 		return false
 	}
-	d.noted = true
 	return true
 }
 
 // remind tells of the problem, or of the recovery that is owed, if it is time.
 func (d *decider) remind() (Decision, error) {
-	k := notify.Problem
-	if d.next.State == object.OK {
-		k = notify.Recovery
+	if d.env.Object.Notify == nil || !d.reminds() {
+		return Decision{}, nil
 	}
+	d.noted = true
+	return d.said(event.NotificationIntended, "", ""), nil
+}
+
+// timed tells whether time alone may make people be told. A volatile service that
+// was told of is told again with its results: each is a problem of its own.
+func timed(env *Env, st *event.Status) bool {
+	note := env.Object.Notify
 	switch {
-	case d.env.Object.Notify == nil, d.env.Object.Notify.Heartbeat:
-	case k == notify.Recovery && d.next.Notified == 0:
-	case d.reminds(k):
-		return d.said(event.NotificationIntended, "", ""), nil
+	case note == nil || !note.Timed:
+		return false
+	case st.State == object.OK:
+		return st.Notified != 0
 	}
-	return Decision{}, nil
+	return st.Type == object.Hard && (st.NotificationNumber == 0 || !env.Object.Rule.Volatile || env.Object.Kind() == object.Host)
 }
 
 // nextNote returns when people are told by time alone, 0 for never.
 func nextNote(env *Env, s *State, now object.Time) object.Time {
-	note := env.Object.Notify
-	if note == nil || !note.Timed || s.Status.State == object.OK && s.Status.Notified == 0 {
+	if !timed(env, &s.Status) {
 		return 0
 	}
 	in := NoteInput(env, &s.Status, now)

@@ -114,6 +114,7 @@ type decider struct {
 
 	started, stopped, ackCleared, startedFlexible bool
 
+	ticks bool         // time passes
 	notes []event.Note // decisions about telling people that were made before the event
 	noted bool         // there are no others to be made
 	facts map[string]string

@@ -2,6 +2,7 @@ package fold_test
 
 import (
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -227,6 +228,9 @@ func environments() *rapid.Generator[*fold.Env] {
 			host.Parents = []*object.Object{{ID: "p"}}
 			env.ParentsUp = rapid.IntRange(0, 1).Draw(t, "parents up")
 		}
+		env.Object.Notify = policies().Draw(t, "policy")
+		env.Known = map[string]*object.Contact{"ann": {Name: "ann"}, "bob": {Name: "bob"}}
+		rule.NoteInterval = rapid.SampledFrom([]time.Duration{0, time.Minute, 150 * time.Second}).Draw(t, "note interval")
 		return env
 	})
 }

@@ -84,7 +84,8 @@ func triggerOf(env *Env, all []event.Downtime, id string) Trigger {
 // tick lets time pass for everything that the object has. People are told where
 // nothing else happens: what happens may be a reason to say more, or nothing.
 func (d *decider) tick() (Decision, error) {
-	if out := d.pass(); out.HasLog {
+	d.ticks = true
+	if out := d.pass(); out.HasLog || !timed(d.env, &d.next) {
 		return out, nil
 	}
 	return d.remind()

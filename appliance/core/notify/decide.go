@@ -7,8 +7,10 @@ import (
 
 // Decide says who is told and why, or why not. Every contact that the object or
 // its escalation names has exactly one verdict.
-func Decide(in *Input) Outcome {
-	d := decision{in: in}
+func Decide(in *Input) Outcome { return decide(in).out }
+
+func decide(in *Input) *decision {
+	d := &decision{in: in}
 	d.choose()
 	d.out = Outcome{Kind: in.Kind, Fields: in.Fields, Policy: d.note.Name, Group: d.note.Group}
 	d.number = in.Fields.Number
@@ -20,7 +22,7 @@ func Decide(in *Input) Outcome {
 	d.object()
 	d.people()
 	d.settle()
-	return d.out
+	return d
 }
 
 // decision holds one decision while it is made.

@@ -2,8 +2,8 @@ package notify
 
 import "jaque.sh/jaque/appliance/core/object"
 
-// maxLook bounds how many openings of periods Next looks at.
-const maxLook = 64
+// maxLook bounds how many instants Next looks at.
+const maxLook = 24
 
 // Next returns when time alone makes an attempt worth it: the first delay is over,
 // the interval, a step of the escalation begins, a period opens. 0 is never, as
@@ -25,14 +25,41 @@ func Next(in *Input) (at object.Time, kind Kind) {
 		return 0, ""
 	}
 	for range maxLook {
-		out := Decide(&look)
-		if out.Send {
+		d := decide(&look)
+		if d.out.Send {
 			return look.Now, look.Kind
 		}
-		if out.Until <= look.Now {
+		until := sooner(d.mayChange(), d.out.Until, look.Now)
+		if until == 0 {
 			return 0, ""
 		}
-		look.Now = out.Until
+		look.Now = until
 	}
-	return 0, ""
+	// Nothing is known so far ahead; whoever asks asks again then.
+	return look.Now, look.Kind
+}
+
+// mayChange returns when time alone changes what the gate that blocks looks at,
+// beside what it says itself; 0 = not by time.
+func (d *decision) mayChange() object.Time {
+	switch d.out.By {
+	case GatePolicy, GateOption, GateDelay:
+		return d.otherPolicy()
+	case GateRepeat, GateInterval, GateContacts:
+		return d.nextStep()
+	}
+	return 0
+}
+
+// sooner returns the earlier of two instants after now, 0 if neither is.
+func sooner(a, b, now object.Time) object.Time {
+	switch {
+	case a <= now && b <= now:
+		return 0
+	case a <= now:
+		return b
+	case b <= now:
+		return a
+	}
+	return min(a, b)
 }

@@ -35,6 +35,10 @@ func (d *decision) people() {
 			return pass("at least one contact is told")
 		}
 		c := block("no contact is left to be told")
+		c.Until = d.nextStep()
+		if f := &d.in.Fields; d.early && f.Next > d.in.Now && (c.Until == 0 || f.Next < c.Until) {
+			c.Until = f.Next // then it is for the others
+		}
 		for i := range d.out.Contacts {
 			for _, g := range d.out.Contacts[i].Gates {
 				if g.Until != 0 && (c.Until == 0 || g.Until < c.Until) {

@@ -47,20 +47,45 @@ func (d *decision) fresh(s *object.Step) bool {
 	return s.After > 0 && d.in.Fields.Hard.Add(s.After) > d.in.Fields.Last
 }
 
-// nextStep returns when the next step begins by the age of the problem, 0 if none
-// does.
-func (d *decision) nextStep() object.Time {
-	var next object.Time
-	if d.in.Fields.Hard == 0 {
+// otherPolicy returns when another policy may have its say, 0 for never.
+func (d *decision) otherPolicy() (next object.Time) {
+	for n := d.in.Object.Notify; n != nil; n = n.Else {
+		next = sooner(next, changes(n.Period, d.in.Now), d.in.Now)
+	}
+	return next
+}
+
+// changes returns when a period opens or closes, 0 for never.
+func changes(p object.Period, now object.Time) object.Time {
+	if p == nil {
 		return 0
 	}
+	_, until := p.Window(now)
+	return until
+}
+
+// nextStep returns when time alone may next change who is told: a step begins or
+// ends by the age of the problem, a period of a step or of the policy opens or
+// closes, somebody else is on call. 0 is never.
+func (d *decision) nextStep() object.Time {
+	next, now := d.otherPolicy(), d.in.Now
+	earlier := func(at object.Time) { next = sooner(next, at, now) }
+	turn := func(all []object.Rota) {
+		for _, r := range all {
+			_, _, until := r.OnCall(now)
+			earlier(until)
+		}
+	}
+	turn(d.note.Rotas)
 	for _, s := range d.note.Steps {
-		if s.After <= 0 {
-			continue
+		if since := d.in.Fields.Hard; since != 0 && s.After > 0 {
+			earlier(since.Add(s.After))
 		}
-		if at := d.in.Fields.Hard.Add(s.After); at > d.in.Now && (next == 0 || at < next) {
-			next = at
+		if since := d.in.Fields.Hard; since != 0 && s.Until > 0 {
+			earlier(since.Add(s.Until))
 		}
+		earlier(changes(s.Period, now))
+		turn(s.Rotas)
 	}
 	return next
 }
