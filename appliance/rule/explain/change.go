@@ -1,0 +1,183 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// maxChanges bounds how many things are changed, one after the other, until
+// somebody is told. There are fewer gates.
+const maxChanges = 64
+
+// draft is a decision that is made again and again, each time without what blocked
+// it the last time.
+type draft struct {
+	in *notify.Input
+	// still says that the clock stands still: what only time would change is taken
+	// away instead. It is for what no time helps, as two periods that never meet.
+	still   bool
+	changes []Change
+}
+
+// Changes returns what has to be different so that somebody, or one contact, is
+// told: all of it together. None = that is so already, or nothing helps.
+func Changes(in *notify.Input, contact string) []Change {
+	for _, still := range []bool{false, true} {
+		d := draft{in: clone(in), still: still}
+		if d.seek(contact) {
+			return d.changes
+		}
+	}
+	return nil
+}
+
+// seek changes one thing after the other until it is enough.
+func (d *draft) seek(contact string) bool {
+	for range maxChanges {
+		out := notify.Decide(d.in)
+		if enough(&out, contact) {
+			return true
+		}
+		switch {
+		case out.By != "" && out.By != notify.GateContacts:
+			d.object(&out)
+		case contact != "":
+			d.contact(&out, contact)
+		default:
+			return d.anybody(&out)
+		}
+	}
+	return false
+}
+
+func enough(out *notify.Outcome, contact string) bool {
+	return out.Send && (contact == "" || slices.Contains(out.Told(), contact))
+}
+
+// object takes away what a gate of the object blocks for.
+func (d *draft) object(out *notify.Outcome) {
+	c := Change{Gate: out.By}
+	if out.Until > d.in.Now && !d.still {
+		d.wait(c, out.Until, out.Gates)
+		return
+	}
+	c.Text = d.ofObject(out.By)
+	d.add(c)
+	lift(d.in, out.By)
+}
+
+// contact takes away what blocks a contact.
+func (d *draft) contact(out *notify.Outcome, who string) {
+	c := Change{Gate: notify.GateChosen, Contact: who}
+	i := slices.IndexFunc(out.Contacts, func(c notify.Contact) bool { return c.Name == who })
+	if i >= 0 {
+		p := &out.Contacts[i]
+		c.Gate = p.By
+		if at := until(p.Gates); at > d.in.Now && !d.still {
+			d.wait(c, at, p.Gates)
+			return
+		}
+	}
+	c.Text = d.ofContact(c.Gate, who)
+	d.add(c)
+	liftContact(d.in, c.Gate, who)
+}
+
+// anybody takes away what blocks the contact to whom the least stands in the way.
+func (d *draft) anybody(out *notify.Outcome) bool {
+	var best *draft
+	for i := range out.Contacts {
+		try := draft{in: clone(d.in), still: d.still, changes: slices.Clone(d.changes)}
+		if try.seek(out.Contacts[i].Name) && (best == nil || try.cost() < best.cost()) {
+			best = &try
+		}
+	}
+	if best == nil && len(out.Contacts) == 0 {
+		best = &draft{in: clone(d.in), changes: d.changes}
+		best.add(Change{Gate: notify.GateContacts, Text: best.names() + " named a contact"})
+		name(best.in, "somebody")
+		out := notify.Decide(best.in)
+		if !out.Send {
+			best = nil
+		}
+	}
+	if best != nil {
+		d.in, d.changes = best.in, best.changes
+	}
+	return best != nil
+}
+
+// cost says how much is to be changed: to wait is less than to do something, and
+// nobody is to be told who was not meant.
+func (d *draft) cost() (n int) {
+	for i := range d.changes {
+		switch c := &d.changes[i]; {
+		case c.Gate == notify.GateChosen || c.Gate == notify.GateKnown:
+			n += 100
+		case c.At != 0:
+			n++
+		default:
+			n += 10
+		}
+	}
+	return n
+}
+
+// wait lets the time come at which a gate may open. Of several times the last one
+// is all that has to be said.
+func (d *draft) wait(c Change, at object.Time, gates []notify.Check) {
+	c.At, c.Text = at, "it were "+stamp(at)+" or later"
+	if why := opening(c.Gate, blocking(gates)); why != "" {
+		c.Text += ", when " + why
+	}
+	d.in.Now = at
+	d.changes = slices.DeleteFunc(d.changes, func(was Change) bool { return was.At != 0 })
+	d.changes = append(d.changes, c)
+}
+
+func (d *draft) add(c Change) {
+	if !slices.Contains(d.changes, c) {
+		d.changes = append(d.changes, c)
+	}
+}
+
+// until returns when time alone may lift what blocks.
+func until(gates []notify.Check) object.Time {
+	if c := blocking(gates); c != nil {
+		return c.Until
+	}
+	return 0
+}
+
+func blocking(gates []notify.Check) *notify.Check {
+	for i := range gates {
+		if gates[i].Verdict == notify.Blocked {
+			return &gates[i]
+		}
+	}
+	return nil
+}
+
+// condition joins changes to one sentence; "" if there are none.
+func condition(begin string, changes []Change) string {
+	if len(changes) == 0 {
+		return ""
+	}
+	var texts []string
+	for i := range changes {
+		texts = append(texts, changes[i].Text)
+	}
+	return begin + " if " + list(texts)
+}
+
+// list joins words as a sentence does.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
