@@ -1,0 +1,130 @@
+package canary_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jaque.sh/jaque/appliance/canary"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+const (
+	minute = object.Time(60_000)
+	start  = 1000 * minute
+	id     = object.ID("jaque!canary")
+)
+
+// rounds lets n rounds pass, each up to a hop; "" is up to none.
+func rounds(t *canary.Tracker, n int, last canary.Hop) (now object.Time) {
+	now = start
+	for range n {
+		now += minute
+		for _, h := range canary.Hops() {
+			if last == "" {
+				break
+			}
+			t.Pass(h, now, now+10)
+			if h == last {
+				break
+			}
+		}
+	}
+	return now
+}
+
+func TestTheHopThatARoundStoppedAtIsTheFirstItDidNotPass(t *testing.T) {
+	hops := canary.Hops()
+	for i, h := range hops {
+		t.Run(string(h), func(t *testing.T) {
+			tr := canary.New()
+			tr.Watch(id, time.Minute, start)
+			now := rounds(tr, 5, canary.Delivered)
+			if s := tr.Status(now + 100); s.Hop != "" || s.Last != now+10 {
+				t.Fatalf("while all is well: %+v", s)
+			}
+			before := canary.Hop("")
+			if i > 0 {
+				before = hops[i-1]
+			}
+			at := now + minute
+			if before != "" {
+				tr.Pass(before, at, at+10)
+			}
+			// It is known before the round after next would be complete.
+			if s := tr.Status(at + minute/2); s.Hop != h || s.Last != now+10 {
+				t.Errorf("stopped at %q, last %d, want %q, %d", s.Hop, s.Last, h, now+10)
+			}
+		})
+	}
+}
+
+func TestARoundOnItsWayIsNotOverdue(t *testing.T) {
+	tr := canary.New()
+	tr.Watch(id, time.Minute, start)
+	now := rounds(tr, 3, canary.Delivered)
+	tr.Pass(canary.Executed, now+minute, now+minute)
+	if s := tr.Status(now + minute + 5000); s.Hop != "" {
+		t.Errorf("five seconds after its check it is said to have stopped at %q", s.Hop)
+	}
+}
+
+func TestAStartWaitsForTheFirstRound(t *testing.T) {
+	tr := canary.New()
+	if s := tr.Status(start); s.Enabled || s.Hop != "" {
+		t.Errorf("without a canary: %+v", s)
+	}
+	tr.Watch(id, time.Minute, start)
+	if s := tr.Status(start + minute); !s.Enabled || s.Hop != "" || s.Last != 0 {
+		t.Errorf("before the first round: %+v", s)
+	}
+	if s := tr.Status(start + 2*minute); s.Hop != canary.Scheduled {
+		t.Errorf("two minutes without a round: %+v", s)
+	}
+	tr.Completed(start - 5*minute)
+	if s := tr.Status(start + 30_000); s.Last != start-5*minute || s.Hop != "" {
+		t.Errorf("with what an earlier process completed: %+v", s)
+	}
+}
+
+func TestAReloadKeepsWhatIsKnown(t *testing.T) {
+	tr := canary.New()
+	tr.Watch(id, time.Minute, start)
+	now := rounds(tr, 2, canary.Delivered)
+	tr.Watch(id, 2*time.Minute, now)
+	if s := tr.Status(now + 90_000); s.Hop != "" || s.Last == 0 || s.Every != 2*time.Minute {
+		t.Errorf("after another interval: %+v", s)
+	}
+	tr.Watch("", 0, now)
+	if tr.Is(id) || tr.Status(now).Enabled {
+		t.Error("a canary that is gone is still watched")
+	}
+}
+
+// Whatever order the hops are reported in, the last completed round never goes back
+// and a tracker that names a hop has seen a round that did not pass it.
+func TestNothingGoesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tr := canary.New()
+		tr.Watch(id, time.Minute, start)
+		now, last := start, object.Time(0)
+		newest := object.Time(0) // round delivered
+		for range rapid.IntRange(1, 60).Draw(t, "reports") {
+			now += object.Time(rapid.IntRange(0, 40_000).Draw(t, "later"))
+			h := rapid.SampledFrom(canary.Hops()).Draw(t, "hop")
+			round := now - object.Time(rapid.IntRange(0, 90_000).Draw(t, "ago"))
+			tr.Pass(h, round, now)
+			if h == canary.Delivered {
+				newest = max(newest, round)
+			}
+			s := tr.Status(now)
+			if s.Last < last || (s.Last != 0) != (newest != 0) {
+				t.Fatalf("the last round went from %d to %d", last, s.Last)
+			}
+			if last = s.Last; s.Hop == canary.Delivered && s.Passed[canary.Decided] == 0 {
+				t.Fatalf("stopped at the delivery of what was never decided: %+v", s)
+			}
+		}
+	})
+}
