@@ -31,6 +31,8 @@ func (s *site) pageRoutes() []route {
 		{name: "host_check", path: "/hosts/{host}/check", post: s.checkNow},
 		{name: "service_check", path: "/services/{host}/{service}/check", post: s.checkNow},
 		{name: "events", path: "/events", get: s.eventsPage},
+		{name: "notifications", path: "/notifications", get: s.notesPage},
+		{name: "contacts", path: "/contacts", get: s.contactsPage},
 		{name: "form", path: doPath, get: s.openForm, post: s.takeForm},
 		{name: "done", path: "/done/{id}", get: s.done},
 		{name: "downtimes", path: "/downtimes", get: s.downtimesPage},
@@ -322,6 +324,7 @@ func (s *site) engine(w http.ResponseWriter, r *http.Request) error {
 		Generation: cmp.Or(st.Reload.Generation, set.Generation), Problems: st.Reload.Problems,
 		Objects: view.Count(len(set.Hosts), "host", "hosts") + ", " + view.Count(len(set.Objects)-len(set.Hosts), "service", "services"),
 	}
+	v.Canary, v.Strip = s.canary(now), s.strip(r, now)
 	switch {
 	case !st.Reload.OK && !st.Reload.At.IsZero():
 		v.Reload.Badge = view.Badge{Name: "REFUSED", Tone: "crit"}

@@ -3,7 +3,7 @@ package view
 // Chrome is what surrounds every page.
 type Chrome struct {
 	Title    string
-	Section  string // of the navigation: home, hosts, services, downtimes, comments, events, settings, engine
+	Section  string // of the navigation: home, hosts, services, downtimes, comments, notifications, events, settings, engine
 	Theme    string // light, dark, "" = as the system says
 	Here     string // path and query of this page
 	Style    string // addresses of the assets
@@ -52,6 +52,7 @@ func (c Chrome) Nav() []Link {
 		{Label: "Services", URL: "/services", Key: "services"},
 		{Label: "Downtimes", URL: "/downtimes", Key: "downtimes"},
 		{Label: "Comments", URL: "/comments", Key: "comments"},
+		{Label: "Notifications", URL: "/notifications", Key: "notifications"},
 		{Label: "Events", URL: "/events", Key: "events"},
 		{Label: "Settings", URL: "/settings", Key: "settings"},
 		{Label: "Engine", URL: "/status", Key: "engine"},

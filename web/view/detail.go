@@ -26,6 +26,7 @@ type Detail struct {
 	Perf      []Perf
 	Raw       string // performance data as written
 	Handling  Handling
+	Who       Who
 	Tools     []Tool
 	NeedsAck  bool // a problem that nobody took note of
 	Facts     []Fact

@@ -56,6 +56,8 @@ type Engine struct {
 	Lateness []Bar
 	Log      []Fact
 	Unready  []string
+	Canary   Canary
+	Strip    Strip
 }
 
 // Reload is the outcome of the last load of the configuration.

@@ -1,0 +1,254 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// NoteRows is how many rows the notification log shows at once, noteMembers how
+// many objects of one row.
+const (
+	NoteRows    = 50
+	noteMembers = 20
+)
+
+// Notes is the page of the notification log.
+type Notes struct {
+	Chrome Chrome
+	Form   []Field
+	Quick  []Link
+	Strip  Strip
+	Rows   []NoteRow
+	Error  string
+	Empty  string
+	Older  Link // what is further back; without an address there is nothing
+}
+
+// NoteRow is a decision about telling people, or several of them that became one
+// message, or that came to nothing for the same reason.
+type NoteRow struct {
+	ID      string // of the element
+	When    When
+	Badge   Badge
+	Object  Link
+	Kind    string
+	Number  string // which notification of the problem
+	Root    Link   // the failed host that explains the problem
+	Count   string // how many objects it is about, "" = one
+	Members []Link // those objects
+	Rest    string // how many more there are
+	People  []Told
+	Nobody  string // why nobody was told
+	Others  string // who else was not told, in words
+	Policy  string // the policy and the steps of the escalation that chose
+	Gates   []GateLine
+	Each    []Verdict
+	Explain string // address
+	key     string
+	members int
+}
+
+// Told is somebody who is told.
+type Told struct {
+	Contact Link
+	Ways    []Way
+}
+
+// GateLine is a gate with its verdict.
+type GateLine struct {
+	Name    string
+	Verdict string // passed, blocked, not reached
+	Text    string
+	Until   When // when time alone may lift a block; zero = not by time
+}
+
+// Verdict is what the gates of one contact said.
+type Verdict struct {
+	Contact Link
+	Alias   string
+	Told    bool
+	Says    string // told, not told, would be told; "" = as Told says
+	Why     string // one sentence
+	Over    string // channels
+	If      string // what would have to be different
+	Gates   []GateLine
+}
+
+// NewGates returns the gates of a decision in their order.
+func NewGates(all []event.Gate) []GateLine {
+	out := make([]GateLine, len(all))
+	for i, g := range all {
+		out[i] = GateLine{Name: g.Name, Verdict: g.Verdict.String(), Text: first(g.Why, notify.Gate(g.Name).Meaning(), g.Name)}
+	}
+	return out
+}
+
+// NoteLog makes rows of decisions, which come newest first.
+type NoteLog struct {
+	Ask        NoteAsk
+	Deliveries *Deliveries
+	Now        time.Time
+	Rows       []NoteRow
+}
+
+// Add takes in the decisions of an event; those that were not asked for are left
+// out.
+func (l *NoteLog) Add(e *event.Event) {
+	requests := e.Requests()
+	for i := range e.Notes {
+		n := &e.Notes[i]
+		own := slices.DeleteFunc(slices.Clone(requests), func(r event.Request) bool { return r.Note != n })
+		if !l.Ask.wants(e, n, own, l.Deliveries, object.At(l.Now)) {
+			continue
+		}
+		row := l.row(e, n, own)
+		if at := l.joins(&row); at != nil {
+			at.join(&row)
+			continue
+		}
+		l.Rows = append(l.Rows, row)
+	}
+}
+
+// joins returns the row that a decision belongs to. Decisions with the same
+// messages are one wherever they stand; those that came to nothing only next to
+// each other.
+func (l *NoteLog) joins(row *NoteRow) *NoteRow {
+	if row.key == "" {
+		return nil
+	}
+	for i := range slices.Backward(l.Rows) {
+		if l.Rows[i].key == row.key {
+			return &l.Rows[i]
+		}
+		if row.Nobody != "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *NoteRow) join(other *NoteRow) {
+	if r.Members == nil {
+		r.Members = []Link{r.Object}
+		r.members = max(r.members, 1)
+	}
+	r.members++
+	if len(r.Members) < noteMembers {
+		r.Members = append(r.Members, other.Object)
+	} else {
+		r.Rest = "and " + Number(r.members-noteMembers) + " more here"
+	}
+	if r.Nobody != "" || r.Count == "" {
+		r.Count = Number(r.members) + " objects"
+	}
+}
+
+func (l *NoteLog) row(e *event.Event, n *event.Note, requests []event.Request) NoteRow {
+	row := NoteRow{
+		ID: "note-" + Plain(e.Seq) + "-" + strings.ToLower(n.Kind), When: NewWhen(e.Time, l.Now), Kind: n.Kind,
+		Object: Link{Label: string(e.Object), URL: URL(e.Object)}, Gates: NewGates(n.Gates), Policy: chosenBy(n),
+		Explain: explainURL(e.Object, "", n.Kind, e.Time),
+	}
+	if e.Status != nil {
+		row.Badge = badge(e.Object.Kind(), e.Status)
+		if root := e.Status.Root; root != "" && root != e.Object {
+			row.Root = Link{Label: string(root), URL: URL(root)}
+		}
+	}
+	if n.Number > 0 {
+		row.Number = "no. " + Number(int(n.Number))
+	}
+	not := 0
+	for i := range n.People {
+		p := &n.People[i]
+		row.Each = append(row.Each, Verdict{Contact: contactLink(p.Name), Told: p.Told, Why: p.Blocking().Why, Gates: NewGates(p.Gates)})
+		if !p.Told {
+			not++
+		}
+	}
+	if !n.Send {
+		row.Nobody = first(n.Blocking().Why, "no gate says why")
+		row.key = strings.Join([]string{"", e.Object.Host(), n.Kind, row.Nobody}, "\n")
+		return row
+	}
+	if not > 0 {
+		row.Others = Count(not, "other is", "others are") + " not told"
+	}
+	row.People = l.people(n, requests)
+	l.group(&row, requests)
+	return row
+}
+
+// people returns those who are told with what became of it.
+func (l *NoteLog) people(n *event.Note, requests []event.Request) []Told {
+	var out []Told
+	for i := range n.People {
+		p := &n.People[i]
+		if !p.Told {
+			continue
+		}
+		t := Told{Contact: contactLink(p.Name)}
+		for j := range requests {
+			if requests[j].Contact == p.Name {
+				t.Ways = append(t.Ways, l.Deliveries.way(&requests[j], object.At(l.Now)))
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// group says in which messages a decision was, if others were in all of them.
+func (l *NoteLog) group(row *NoteRow, requests []event.Request) {
+	var messages []string
+	most := 0
+	for i := range requests {
+		message, with := l.Deliveries.message(requests[i].ID)
+		if message == "" {
+			return
+		}
+		messages = append(messages, message)
+		most = max(most, with)
+	}
+	if len(messages) > 0 {
+		row.key = strings.Join(messages, "\n")
+		row.Count = Number(most) + " in one message"
+	}
+}
+
+// chosenBy says whose words chose the contacts.
+func chosenBy(n *event.Note) string {
+	var parts []string
+	if n.Policy != "" {
+		parts = append(parts, "policy "+n.Policy)
+	}
+	if len(n.Steps) > 0 {
+		parts = append(parts, "escalation: "+strings.Join(n.Steps, ", "))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func contactLink(name string) Link {
+	return Link{Label: name, URL: "/notifications?contact=" + escape(name)}
+}
+
+// explainURL returns the page that explains a decision about an object.
+func explainURL(id object.ID, contact, kind string, at object.Time) string {
+	u := "/explain?object=" + escape(string(id))
+	if contact != "" {
+		u += "&contact=" + escape(contact)
+	}
+	if kind != "" {
+		u += "&kind=" + escape(kind)
+	}
+	if at != 0 {
+		u += "&at=" + escape(at.Std().UTC().Format(time.RFC3339Nano))
+	}
+	return u
+}

@@ -1,0 +1,158 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Strip says how the delivery of notifications goes.
+type Strip struct {
+	Tone     string
+	Headline string
+	Detail   string
+	Channels []Channel
+}
+
+// Channel is how one kind of channel does.
+type Channel struct {
+	Name    string
+	Badge   Badge
+	Sent    When
+	Failing When   // zero = it works
+	Reason  string // of the last failure
+	Open    string // how many requests wait for it, "" = none
+}
+
+// Delivery is what is known of the delivery.
+type Delivery struct {
+	Known    bool // whether requests are open is known
+	Open     int
+	Due      int
+	InFlight int
+	Oldest   object.Time
+	Channels []ChannelState
+}
+
+// ChannelState is how one kind of channel does.
+type ChannelState struct {
+	Name    string
+	Sent    object.Time // last success
+	Failing object.Time // since when nothing but failures; 0 = it works
+	Reason  string
+	Open    int
+}
+
+// late is how long a request may be open before the strip is in trouble.
+const late = 5 * time.Minute
+
+// NewStrip fills the strip.
+func NewStrip(d Delivery, now time.Time) Strip {
+	s := Strip{Tone: "ok", Headline: "Nothing waits to be delivered"}
+	failing := 0
+	for _, c := range d.Channels {
+		s.Channels = append(s.Channels, newChannel(c, now))
+		if c.Failing != 0 {
+			failing++
+		}
+	}
+	switch {
+	case !d.Known:
+		s.Tone, s.Headline = "pending", "Whether anything waits is not known here"
+	case d.Open > 0:
+		s.Headline = Count(d.Open, "message waits", "messages wait") + " to be delivered"
+		age := now.Sub(d.Oldest.Std())
+		if d.Oldest != 0 {
+			s.Detail = "the oldest for " + Span(age)
+		}
+		if s.Tone = "pending"; d.Oldest != 0 && age > late {
+			s.Tone = "warn"
+		}
+		if d.InFlight > 0 {
+			s.Detail = joined(s.Detail, Number(d.InFlight)+" being sent now")
+		}
+	}
+	if failing > 0 {
+		s.Tone = "crit"
+		s.Detail = joined(s.Detail, Count(failing, "channel fails", "channels fail"))
+	}
+	return s
+}
+
+func joined(a, b string) string { return strings.TrimPrefix(a+", "+b, ", ") }
+
+func newChannel(c ChannelState, now time.Time) Channel {
+	v := Channel{Name: c.Name, Badge: Badge{Name: "WORKS", Tone: "ok"}, Sent: NewWhen(c.Sent, now), Reason: c.Reason}
+	switch {
+	case c.Failing != 0:
+		v.Badge, v.Failing = Badge{Name: "FAILS", Tone: "crit"}, NewWhen(c.Failing, now)
+	case c.Sent == 0:
+		v.Badge, v.Reason = Badge{Name: "UNUSED", Tone: "pending"}, ""
+	default:
+		v.Reason = ""
+	}
+	if c.Open > 0 {
+		v.Open = Number(c.Open) + " waiting"
+	}
+	return v
+}
+
+// NewChannels tells from outcomes, newest first, how kinds of channels do; sorted by
+// name.
+func NewChannels(outcomes []event.Event) []ChannelState {
+	byName := map[string]*ChannelState{}
+	for i := range outcomes {
+		e := &outcomes[i]
+		name, _, _ := strings.Cut(e.Facts[event.FactChannel], ":")
+		if name == "" {
+			continue
+		}
+		c := byName[name]
+		if c == nil {
+			c = &ChannelState{Name: name}
+			byName[name] = c
+		}
+		switch {
+		case e.Kind == event.NotificationDelivered:
+			c.Sent = max(c.Sent, e.Time)
+		case c.Sent == 0: // no success since
+			c.Failing, c.Reason = e.Time, first(c.Reason, e.Facts[event.FactReason])
+		}
+	}
+	out := make([]ChannelState, 0, len(byName))
+	for _, c := range byName {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b ChannelState) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Canary is how the dead man's switch stands.
+type Canary struct {
+	Show   bool
+	Badge  Badge
+	Last   When
+	Every  string
+	Hop    string
+	Reason string
+}
+
+// NewCanary says how a canary stands that goes round every so often; a round is
+// late when two should have been completed.
+func NewCanary(every time.Duration, last, started time.Time, hop, reason string, now time.Time) Canary {
+	c := Canary{Show: true, Badge: Badge{Name: "ALIVE", Tone: "ok"}, Every: Span(every), Last: NewWhen(0, now), Hop: hop, Reason: reason}
+	if !last.IsZero() {
+		c.Last = NewWhen(object.At(last), now)
+		started = last
+	}
+	switch overdue := now.Sub(started) > 2*every; {
+	case overdue || hop != "" && now.Sub(started) > every:
+		c.Badge = Badge{Name: "LATE", Tone: "crit"}
+	case last.IsZero():
+		c.Badge = Badge{Name: "WAITING", Tone: "pending"}
+	}
+	return c
+}

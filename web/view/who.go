@@ -1,0 +1,131 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/explain"
+)
+
+// mostWho is how many contacts the page of an object shows.
+const mostWho = 25
+
+// Who says on the page of an object who was told of the present incident, who was
+// not, and why.
+type Who struct {
+	Show    bool   // somebody could be told at all
+	None    string // why nobody could be, "" = somebody could
+	Since   When   // of the incident; zero = there is none
+	People  []WhoPerson
+	Rest    string
+	Next    Next
+	Ahead   *Ahead // what is told next, nil = nothing
+	Explain string
+	Log     string
+}
+
+// WhoPerson is one contact.
+type WhoPerson struct {
+	Contact Link
+	Told    bool
+	Would   bool   // would be told now, as long as nothing is wrong
+	Kind    string // what the contact was told last
+	When    When
+	Times   string // "3 times"
+	Ways    []Way
+	Why     string // why the contact was not told, or would not be now
+}
+
+// NewWho fills the section from an answer about now; since is when the incident
+// began, 0 = the object is well and nothing is owed.
+func NewWho(a *explain.Answer, since object.Time, now time.Time) Who {
+	w := Who{
+		Show: true, Explain: explainURL(a.Object, "", "", 0), Log: notesURL((&NoteAsk{Object: a.Object}).Query()),
+		Next: NewNext(a, now),
+	}
+	if since != 0 {
+		w.Since = NewWhen(since, now)
+	}
+	if ahead := newAhead(a.Ahead, now); len(ahead) > 0 {
+		w.Ahead = &ahead[0]
+	}
+	people := map[string]*WhoPerson{}
+	times := map[string]int{}
+	for i := range a.Recorded {
+		if r := &a.Recorded[i]; since != 0 && r.Time >= since {
+			w.record(r, people, times, now)
+		}
+	}
+	for i := range a.Decision.People {
+		p := &a.Decision.People[i]
+		at := people[p.Name]
+		if at == nil {
+			at = &WhoPerson{Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", 0)}}
+			people[p.Name] = at
+		}
+		switch {
+		case p.Told && !at.Told && since == 0:
+			at.Would, at.Why = true, ""
+		case !p.Told && !at.Told && at.Why == "":
+			at.Why = p.Why
+		}
+	}
+	w.list(people, times)
+	if len(w.People) == 0 {
+		w.None = first(a.Decision.Verdict, "nobody is to be told of this object")
+	}
+	return w
+}
+
+// record takes in a decision; they come newest first.
+func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[string]int, now time.Time) {
+	for i := range r.People {
+		p := &r.People[i]
+		at := people[p.Name]
+		if at == nil {
+			at = &WhoPerson{Contact: contactLink(p.Name)}
+			people[p.Name] = at
+		}
+		if !p.Told {
+			if !at.Told && at.Why == "" {
+				at.Why = first(p.Why, r.Why)
+			}
+			continue
+		}
+		times[p.Name]++
+		if at.Told {
+			continue
+		}
+		at.Told, at.Kind, at.When, at.Why = true, string(r.Kind), NewWhen(r.Time, now), ""
+		for j := range r.Deliveries {
+			if d := &r.Deliveries[j]; d.Contact == p.Name {
+				at.Ways = append(at.Ways, delivered(d, r.Time, now))
+			}
+		}
+	}
+}
+
+// list puts those who were told first.
+func (w *Who) list(people map[string]*WhoPerson, times map[string]int) {
+	for name, p := range people {
+		if times[name] > 1 {
+			p.Times = Number(times[name]) + " times, last"
+		}
+		w.People = append(w.People, *p)
+	}
+	slices.SortFunc(w.People, func(a, b WhoPerson) int {
+		if a.Told != b.Told {
+			if a.Told {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Contact.Label, b.Contact.Label)
+	})
+	if n := len(w.People); n > mostWho {
+		w.Rest = "and " + Number(n-mostWho) + " more"
+		w.People = w.People[:mostWho]
+	}
+}
