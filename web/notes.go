@@ -97,7 +97,7 @@ func (s *site) strip(r *http.Request, now time.Time) view.Strip {
 	if known && s.Delivery == nil {
 		d.Known, d.Open = true, len(open)
 		for i := range open {
-			if at := open[i].Time; d.Oldest == 0 || at < d.Oldest {
+			if at := open[i].Event.Time; d.Oldest == 0 || at < d.Oldest {
 				d.Oldest = at
 			}
 		}

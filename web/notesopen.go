@@ -1,13 +1,13 @@
 package web
 
-import "jaque.sh/jaque/appliance/core/deliver"
+import "jaque.sh/jaque/appliance/core/event"
 
-// openRequests returns the requests that nobody has delivered or given up, and
-// whether that is known.
-func (s *site) openRequests() ([]*deliver.Pending, bool) {
-	p, ok := any(s.Projection).(interface{ OpenRequests() []*deliver.Pending })
-	if !ok {
-		return nil, false
-	}
-	return p.OpenRequests(), true
+// openRequest is a request that nobody has delivered or given up.
+type openRequest struct {
+	event.Request
+	Failures int
+	Reason   string // of the last failure
 }
+
+// openRequests returns the requests without an outcome, and whether they are known.
+func (s *site) openRequests() ([]openRequest, bool) { return nil, false }
