@@ -238,7 +238,7 @@ func (a *asking) verdict(d *Decision, why string) string {
 		if a.q.Contact != "" {
 			to = " to " + a.q.Contact
 		}
-		return fmt.Sprintf("%s %s not sent%s: %s", what, negated(would), to, why)
+		return fmt.Sprintf("%s %s sent%s: %s", what, negated(would), to, why)
 	}
 	var names []string
 	for i := range d.People {

@@ -81,6 +81,12 @@ func (d *draft) contact(out *notify.Outcome, who string) {
 			return
 		}
 	}
+	if c.Gate == notify.GateChosen && !d.still {
+		if at, why := d.turn(who); at != 0 {
+			d.waitFor(c, at, why)
+			return
+		}
+	}
 	c.Text = d.ofContact(c.Gate, who)
 	d.add(c)
 	liftContact(d.in, c.Gate, who)
@@ -129,8 +135,12 @@ func (d *draft) cost() (n int) {
 // wait lets the time come at which a gate may open. Of several times the last one
 // is all that has to be said.
 func (d *draft) wait(c Change, at object.Time, gates []notify.Check) {
+	d.waitFor(c, at, opening(c.Gate, blocking(gates)))
+}
+
+func (d *draft) waitFor(c Change, at object.Time, why string) {
 	c.At, c.Text = at, "it were "+stamp(at)+" or later"
-	if why := opening(c.Gate, blocking(gates)); why != "" {
+	if why != "" {
 		c.Text += ", when " + why
 	}
 	d.in.Now = at

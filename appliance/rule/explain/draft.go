@@ -133,6 +133,9 @@ func name(in *notify.Input, who string) {
 		open(c.Notify)
 		in.Known[who] = c
 	}
+	if in.Object.Notify == nil {
+		in.Object.Notify = &object.Notification{Options: object.NoteAll}
+	}
 	for n := range policies(in) {
 		n.Contacts = append(n.Contacts, c)
 		for _, s := range n.Steps {
