@@ -134,7 +134,7 @@ func (l *loader) generation() string {
 	d := newDigester()
 	c := l.out
 	for _, v := range []any{
-		c.Set.Settings, c.Set.HostHandler, c.Set.ServiceHandler, c.Set.Periods, c.Periods, c.Contacts, c.Policies, c.Sinks, c.Views, c.Users,
+		c.Set.Settings, c.Set.HostHandler, c.Set.ServiceHandler, c.Set.Periods, c.Periods, c.Contacts, c.Policies, c.Schedules, c.Delivery, c.Sinks, c.Views, c.Users,
 		c.PluginPath, c.Macros, c.HTTP,
 	} {
 		d.value(reflect.ValueOf(v))

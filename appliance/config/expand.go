@@ -49,11 +49,14 @@ func (l *loader) expand() {
 		}
 		slices.SortFunc(o.Parents, func(a, b *object.Object) int { return cmpText(string(a.ID), string(b.ID)) })
 	}
+	objects = l.canary(objects)
 	l.out.Set = object.NewSet("", l.settings, slices.Clip(objects))
 	l.people()
 	l.dependencies()
 	l.aggregates()
 	l.selectionWarnings(rules)
+	l.tellCanary()
+	l.notifications()
 }
 
 // selections prepares every rule, in the order of their names.

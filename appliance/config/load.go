@@ -4,8 +4,10 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/oncall"
 )
 
 // Options says how a config is loaded. The zero value reads the real files and
@@ -23,6 +25,8 @@ type Options struct {
 	// AllZonesLocal warns of zones other than "default", for a process that
 	// runs every zone itself.
 	AllZonesLocal bool
+	// Now is the time from which schedules are looked at for gaps; nil = the clock's.
+	Now func() time.Time
 }
 
 // Config is one checked generation. Nobody may change it.
@@ -35,9 +39,12 @@ type Config struct {
 	Periods  map[string]Period
 	Contacts map[string]Contact
 	Policies []Policy // in the order they are declared
-	Sinks    map[string]Sink
-	Views    map[string]View
-	Users    map[string]User
+	// Schedules are the declared on-call schedules, OnCall what they mean.
+	Schedules map[string]Schedule
+	OnCall    map[string]*oncall.Schedule
+	Sinks     map[string]Sink
+	Views     map[string]View
+	Users     map[string]User
 
 	PluginPath []string
 	Macros     map[string]Secret // program macros: USER1 and others
@@ -90,8 +97,11 @@ type loader struct {
 	byName    map[string]*host
 	groups    map[string][]*host
 	rules     []*rule
-	contacts  []ref
-	periods   []ref
+	persons   []*person
+	circle    map[string][]string // names of contacts by group
+	schedules []*schedule
+	policies  []*policy
+	delivery  delivery
 	calendars []*calendar
 	compiled  map[string]object.Period
 	depends   []*dependency
@@ -104,7 +114,10 @@ type loader struct {
 	checks []*check // that objects use and that hold macros or plugins
 	custom []string // macros of every declared variable, once they were asked for
 	clash  map[[2]string]bool
-	hints  int // suggestions looked for in large sets
+	// wanted are the contacts that somebody names, and the schedules behind "oncall ".
+	wanted   map[string]bool
+	canaries map[object.ID]bool // hosts and services that jaque adds
+	hints    int                // suggestions looked for in large sets
 	// incomplete holds what may be declared in a part that could not be read:
 	// host, group, service, contact or period.
 	incomplete map[string]bool
@@ -116,12 +129,17 @@ func newLoader(src *source, dir string, opts Options) *loader {
 		src: src, dir: dir, opts: opts, byName: map[string]*host{}, groups: map[string][]*host{},
 		shared: map[digest]*object.Rule{}, plain: map[*check]*object.Rule{}, clash: map[[2]string]bool{},
 		incomplete: map[string]bool{}, compiled: map[string]object.Period{},
+		circle: map[string][]string{}, wanted: map[string]bool{},
 		out: &Config{
 			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
+			Schedules: map[string]Schedule{}, OnCall: map[string]*oncall.Schedule{},
 			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},
 		},
 	}
 	l.strings, l.decoder.unknown = newInterner(), map[Position]bool{}
+	if opts.Now == nil {
+		l.opts.Now = time.Now
+	}
 	read, env := opts.ReadSecret, opts.LookupEnv
 	if read == nil {
 		read = func(name string) ([]byte, error) { return readRegular(name, maxSecret) }
@@ -189,15 +207,25 @@ func (l *loader) readPeople(s *section) {
 		l.calendars = append(l.calendars, c)
 	})
 	s.each("contacts", func(at *path, f field) {
-		c, period := l.contact(at, f)
-		l.out.Contacts[c.Name] = c
-		l.periods = append(l.periods, period...)
+		c := l.contact(at, f)
+		l.out.Contacts[c.Name] = c.Contact
+		l.persons = append(l.persons, c)
+		for _, g := range c.Groups {
+			l.circle[g] = append(l.circle[g], c.Name)
+		}
+	})
+	s.each("oncall", func(at *path, f field) {
+		c := l.schedule(at, f)
+		l.out.Schedules[c.Name] = c.Schedule
+		l.schedules = append(l.schedules, c)
 	})
 	s.list("policies", func(at *path, n *node) {
-		p, contacts, periods := l.policy(at, n)
-		l.out.Policies = append(l.out.Policies, p)
-		l.contacts, l.periods = append(l.contacts, contacts...), append(l.periods, periods...)
+		p := l.policy(at, n)
+		l.out.Policies = append(l.out.Policies, p.Policy)
+		l.policies = append(l.policies, p)
 	})
+	l.delivery = l.decoder.delivery(s.at.field("delivery"), s.take("delivery"))
+	l.out.Delivery = l.delivery.Delivery
 	s.each("sinks", func(at *path, f field) {
 		v := l.sink(at, f)
 		l.out.Sinks[v.Name] = v

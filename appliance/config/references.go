@@ -37,17 +37,13 @@ func (l *loader) references() {
 			}
 		}
 	}
-	for _, c := range l.contacts {
-		if _, ok := l.out.Contacts[c.name]; !ok {
-			l.unknown(c, "contact", maps.Keys(l.out.Contacts))
-		}
-	}
-	for _, p := range slices.Concat(l.periods, l.hours) {
+	for _, p := range l.hours {
 		if _, ok := l.out.Periods[p.name]; !ok {
 			l.unknownPeriod(p)
 		}
 	}
 	l.compile()
+	l.rotas()
 }
 
 // unknownPeriod reports the name of a period that is not declared.
@@ -57,7 +53,7 @@ func (l *loader) unknownPeriod(p ref) { l.unknown(p, "period", maps.Keys(l.out.P
 // in the list of problems already kept them from being read.
 func (l *loader) holes() {
 	for what, section := range map[string]string{
-		"host": "hosts", "service": "services", "contact": "contacts", "period": "periods",
+		"host": "hosts", "service": "services", "contact": "contacts", "period": "periods", "schedule": "oncall",
 	} {
 		l.incomplete[what] = l.src.root.incomplete() || l.src.root.get(section).incomplete()
 	}

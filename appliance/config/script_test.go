@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 )
@@ -59,7 +60,7 @@ func runScript(t *testing.T, name string) {
 	}
 	var stdout, stderr bytes.Buffer
 	env := func(name string) (string, bool) { return "from the environment", name == "KNOWN" }
-	code := Check(target, Options{LookupEnv: env, AllZonesLocal: true, IsPlugin: installed}, &stdout, &stderr)
+	code := Check(target, Options{LookupEnv: env, AllZonesLocal: true, IsPlugin: installed, Now: today}, &stdout, &stderr)
 	got := map[string]string{"stdout": took.ReplaceAllString(stdout.String(), "loaded in 1ms"), "stderr": stderr.String()}
 	if *update {
 		rewrite(t, name, archive, got)
@@ -75,6 +76,9 @@ func runScript(t *testing.T, name string) {
 	}
 	refuseRaw(t, stderr.String())
 }
+
+// today is the day on which the scripts are read.
+func today() time.Time { return time.Date(2026, time.January, 14, 12, 0, 0, 0, time.UTC) }
 
 // installed stands in for a machine that has the plugins named check_...
 func installed(path string) bool { return strings.HasPrefix(path, "/usr/lib/nagios/plugins/check_") }

@@ -122,18 +122,3 @@ func (l *loader) readDuties(s *section) {
 	l.global = handlers{h.handler("host"), h.handler("service")}
 	h.done()
 }
-
-// people puts into the object set what is not an object: periods, contacts and
-// global handlers.
-func (l *loader) people() {
-	set := l.out.Set
-	set.Periods, set.HostHandler, set.ServiceHandler = l.compiled, l.global.host, l.global.service
-	set.Contacts, set.ContactGroups = map[string]*object.Contact{}, map[string][]string{}
-	for _, name := range sortedKeys(l.out.Contacts) {
-		c := l.out.Contacts[name]
-		set.Contacts[name] = &object.Contact{Name: name, Alias: c.Alias, Email: c.Email, Vars: c.Vars}
-		for _, g := range c.Groups {
-			set.ContactGroups[g] = append(set.ContactGroups[g], name)
-		}
-	}
-}

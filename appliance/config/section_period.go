@@ -23,18 +23,9 @@ type calendar struct {
 func (d *decoder) period(at *path, f field) *calendar {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
-	c := &calendar{at: at, pos: f.pos, zone: time.Local}
-	c.Name, c.Alias, c.Timezone = d.strings.get(f.name), s.prose("alias"), s.text("timezone")
-	if c.Timezone != "" {
-		// The name is looked up now: a zone that is missing on this machine must not
-		// surface at the first notification.
-		zone, err := time.LoadLocation(c.Timezone)
-		// Local would be whatever machine reads this.
-		if err != nil || c.Timezone == "Local" {
-			d.bad(at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(c.Timezone))
-		}
-		c.zone = zone
-	}
+	c := &calendar{at: at, pos: f.pos}
+	c.Name, c.Alias = d.strings.get(f.name), s.prose("alias")
+	c.Timezone, c.zone = s.zoneOf(time.Local)
 	s.need("ranges", `["monday-friday 09:00-17:00"]`)
 	c.ranges, c.except = s.lines("ranges"), s.lines("except")
 	c.Ranges, c.Except = refNames(c.ranges), refNames(c.except)
@@ -42,6 +33,23 @@ func (d *decoder) period(at *path, f field) *calendar {
 	c.Exclude = refNames(c.exclude)
 	s.done()
 	return c
+}
+
+// zoneOf reads the field timezone: its name and the zone, or another zone if it is
+// absent.
+func (s *section) zoneOf(absent *time.Location) (string, *time.Location) {
+	name := s.text("timezone")
+	if name == "" {
+		return "", absent
+	}
+	// The name is looked up now: a zone that is missing on this machine must not
+	// surface at the first notification.
+	zone, err := time.LoadLocation(name)
+	// Local would be whatever machine reads this.
+	if err != nil || name == "Local" {
+		s.d.bad(s.at.field("timezone"), s.n.get("timezone").pos, `%s is not a known time zone; write one such as "Europe/Berlin" or "UTC"`, quote(name))
+	}
+	return name, zone
 }
 
 // lines reads a list of texts with their places.

@@ -15,31 +15,6 @@ import (
 // targets are the kinds of sink.
 var targets = []string{"influx", "graphite", "remote_write", "elastic", "webhook", "file"}
 
-// contact reads #Contact and the period it refers to.
-func (d *decoder) contact(at *path, f field) (Contact, []ref) {
-	s := d.open(at, f.node)
-	d.name(at, f.pos, f.name)
-	c := Contact{
-		Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.text("email"),
-		Telegram: s.secret("telegram"),
-		Groups:   d.strings.list(refNames(s.refs("groups"))), Vars: s.vars(object.Host),
-	}
-	if url := s.secret("webhook"); url.Reveal() != "" {
-		c.Webhook = &Webhook{URL: url}
-	}
-	var period []ref
-	c.Period, period = s.ref("period")
-	// Whether mail arrives only a mail server knows; a missing @ is a slip.
-	if c.Email != "" && !strings.Contains(c.Email, "@") {
-		d.bad(at.field("email"), s.n.get("email").pos, `%s is not a mail address; write "ops@example.com"`, quote(c.Email))
-	}
-	s.done()
-	if s.n != nil && !s.has("email") && !s.has("telegram") && !s.has("webhook") {
-		d.bad(at, f.pos, "can be told nothing; give email, telegram or webhook")
-	}
-	return c, period
-}
-
 // ref reads the name of something declared elsewhere.
 func (s *section) ref(name string) (string, []ref) {
 	v := s.text(name)
@@ -47,31 +22,6 @@ func (s *section) ref(name string) (string, []ref) {
 		return "", nil
 	}
 	return v, []ref{{v, s.at.field(name), s.n.get(name).pos}}
-}
-
-// policy reads one policy, the contacts and the period it refers to.
-func (d *decoder) policy(at *path, n *node) (p Policy, contacts, periods []ref) {
-	s := d.open(at, n)
-	for _, m := range s.matches("match") {
-		p.Match = append(p.Match, Match{m.label, m.values})
-	}
-	contacts = s.refs("notify")
-	p.Notify = refNames(contacts)
-	s.need("notify", `["ops"]`)
-	p.After, p.Repeat = s.duration("after", 0, true), s.duration("repeat", 0, true)
-	p.Period, periods = s.ref("period")
-	s.list("escalate", func(at *path, n *node) {
-		e := d.open(at, n)
-		after := e.duration("after", 0, true)
-		more := e.refs("notify")
-		e.need("after", `"30m"`)
-		e.need("notify", `["boss"]`)
-		e.done()
-		contacts = append(contacts, more...)
-		p.Escalate = append(p.Escalate, Escalation{after, refNames(more)})
-	})
-	s.done()
-	return p, contacts, periods
 }
 
 // sink reads #Sink. Every option is taken as a possible secret.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -28,9 +29,56 @@ type Contact struct {
 	// Chat are addresses of chat and on-call services: "slack://…", "ntfy://…".
 	Chat    []Secret
 	Command *object.Handler // run for each notification; nil = none
-	Period  string          // name of a Period; "" = always
-	Groups  []string
-	Vars    map[string]string // upper-case names without "_"
+	// Hosts and Services are what the contact hears of each.
+	Hosts, Services Wish
+	Groups          []string
+	Vars            map[string]string // upper-case names without "_"
+}
+
+// Wish is what a contact wants to hear of one kind of object.
+type Wish struct {
+	Off    bool
+	Tell   object.NoteOptions
+	Period string // name of a Period; "" = always
+}
+
+// Channels returns the names of the ways that lead to the contact, always in the
+// same order.
+func (c *Contact) Channels() []string {
+	var names []string
+	add := func(has bool, name string) {
+		if has {
+			names = append(names, name)
+		}
+	}
+	add(c.Email != "", ChannelEmail)
+	add(c.Telegram.Reveal() != "", ChannelTelegram)
+	add(c.Webhook != nil, ChannelWebhook)
+	for i := range c.Chat {
+		names = append(names, ChatChannel(i))
+	}
+	add(c.Command != nil, ChannelCommand)
+	return names
+}
+
+// The names of channels. What stands in front of a colon is the kind, by which rates
+// and templates are chosen.
+const (
+	ChannelEmail    = "email"
+	ChannelTelegram = "telegram"
+	ChannelWebhook  = "webhook"
+	ChannelChat     = "chat"
+	ChannelCommand  = "command"
+	ChannelCanary   = "canary" // the address outside that is asked after each round
+)
+
+// ChatChannel returns the name of the channel of a contact's chat address, counted
+// from 0: "chat", "chat:2", "chat:3".
+func ChatChannel(i int) string {
+	if i == 0 {
+		return ChannelChat
+	}
+	return ChannelChat + ":" + strconv.Itoa(i+1)
 }
 
 // Webhook is an address that messages are posted to.
@@ -46,10 +94,10 @@ type Delivery struct {
 	URL      string        // of the dashboard, for links; "" = none
 	Deadline time.Duration // how long a message is tried
 	// Rates bound the messages to one contact over a channel, Templates say what
-	// stands in them; both by the channel's name.
+	// stands in them; both by the kind of channel. A kind without a rate has no limit.
 	Rates       map[string]Rate
 	Templates   map[string]Template
-	TelegramAPI string // base address
+	TelegramAPI string // base address; "" = Telegram's own
 	Canary      Canary
 }
 
@@ -63,33 +111,19 @@ type Rate struct {
 type Template struct{ Subject, Text, HTML string }
 
 // Canary is the dead man's switch: a check whose every round is told to the outside.
+// It is the service CanaryService; the contact CanaryContact has ChannelCanary.
 type Canary struct {
 	Every   time.Duration // 0 = there is none
 	URL     Secret        // asked with GET after each round; "" = none
 	Contact string        // told of each round; "" = nobody
 }
 
-// Match is one label with the values that satisfy it.
-type Match struct {
-	Label  string
-	Values []string
-}
-
-// Policy says who is told what, and when.
-type Policy struct {
-	Match    []Match // all must hold; none = every object
-	Notify   []string
-	After    time.Duration // how long a problem must last first
-	Repeat   time.Duration // between repetitions; 0 = once
-	Period   string
-	Escalate []Escalation // sorted as declared
-}
-
-// Escalation is a further circle of people after some time.
-type Escalation struct {
-	After  time.Duration
-	Notify []string
-}
+// The names of what belongs to the canary.
+const (
+	CanaryHost    = "jaque"
+	CanaryService = "canary"
+	CanaryContact = "canary"
+)
 
 // Sink is an exporter: what it reads and where it writes.
 type Sink struct {

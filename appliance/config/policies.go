@@ -1,0 +1,268 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// notifications says of every object who is told about it. Objects for which the same
+// policies are share what is said.
+func (l *loader) notifications() {
+	for _, p := range l.policies {
+		l.prepare(p)
+	}
+	l.policyNames()
+	made := map[string]*object.Notification{}
+	var list []int
+	var key []byte
+	for _, o := range l.out.Set.Objects {
+		if len(l.policies) == 0 || l.canaries[o.ID] {
+			continue
+		}
+		list = l.policiesOf(o, list[:0])
+		key = append(key[:0], byte(o.Kind()))
+		for i := len(list) - 1; i >= 0; i-- {
+			key = append(key, byte(list[i]), byte(list[i]>>8))
+			n := made[string(key)]
+			if n == nil {
+				n = l.policies[list[i]].notification(o.Kind(), l.compiled, o.Notify)
+				made[string(key)] = n
+			}
+			o.Notify = n
+		}
+	}
+	if len(l.problems) > 0 {
+		return
+	}
+	for _, p := range l.policies {
+		l.policyWarnings(p)
+	}
+	l.idle()
+}
+
+// prepare finds the people of a policy.
+func (l *loader) prepare(p *policy) {
+	p.contacts, p.rotas = l.contactsOf(p.told), l.rotasOf(p.told)
+	for _, e := range p.steps {
+		s := object.Step{
+			Name: e.title(), Contacts: l.contactsOf(e.told), Rotas: l.rotasOf(e.told), First: int32(e.From), Last: int32(e.To),
+			After: e.After, Interval: e.Repeat, Period: l.compiled[e.Period], Adds: !e.Instead,
+		}
+		for _, k := range []object.Kind{object.Host, object.Service} {
+			states := e.States.Of(k)
+			if !e.States.None() && states == 0 {
+				continue
+			}
+			own := s
+			own.Options = object.NoteAll
+			if states != 0 {
+				own.Options &^= newsProblem &^ object.NoteOptions(states)
+			}
+			p.byKind[k] = append(p.byKind[k], &own)
+		}
+	}
+}
+
+// title is the name of a step for people: "after 30m", "from 3", "3 to 5".
+func (e *Escalation) title() string {
+	var parts []string
+	if e.After > 0 || e.From == 0 && e.To == 0 {
+		parts = append(parts, "after "+brief(e.After))
+	}
+	switch {
+	case e.From > 0 && e.To > 0:
+		parts = append(parts, strconv.Itoa(e.From)+" to "+strconv.Itoa(e.To))
+	case e.From > 0:
+		parts = append(parts, "from "+strconv.Itoa(e.From))
+	case e.To > 0:
+		parts = append(parts, "up to "+strconv.Itoa(e.To))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// policiesOf appends the policies that may have their say about an object, in order.
+func (l *loader) policiesOf(o *object.Object, list []int) []int {
+	var closed *policy
+	for i, p := range l.policies {
+		// Behind one that always has its say it only matters whether there is an object
+		// at all.
+		if closed != nil && p.matched > 0 || !p.holds(o) {
+			continue
+		}
+		p.matched++
+		p.repeats = p.repeats || p.Repeat > 0 || p.Repeat < 0 && o.Rule.NoteInterval > 0 || o.Rule.Volatile
+		if closed != nil {
+			p.behind = closed
+			continue
+		}
+		p.heard++
+		list = append(list, i)
+		if p.closes(o.Kind()) {
+			closed = p
+		}
+	}
+	return list
+}
+
+// closes tells whether no policy behind p can have its say about an object that p is
+// for.
+func (p *policy) closes(k object.Kind) bool {
+	all := object.StateMask(1<<object.Down | 1<<object.Unreachable)
+	if k == object.Service {
+		all = object.StateMask(newsProblem)
+	}
+	states := p.States.Of(k)
+	return p.Period == "" && (states == 0 || states == all)
+}
+
+// holds tells whether a policy is for an object.
+func (p *policy) holds(o *object.Object) bool {
+	k := o.Kind()
+	switch {
+	case !p.States.None() && p.States.Of(k) == 0, p.Only == "hosts" && k == object.Service, p.Only == "services" && k == object.Host:
+		return false
+	}
+	for _, m := range p.match {
+		if v, ok := o.Label(m.label); !ok || !slices.Contains(m.values, v) {
+			return false
+		}
+	}
+	if len(p.groups) > 0 && !slices.ContainsFunc(p.groups, func(g ref) bool {
+		return slices.Contains(o.Groups, g.name) || o.Host != nil && slices.Contains(o.Host.Groups, g.name)
+	}) {
+		return false
+	}
+	about := func(all []*pattern) (found bool) {
+		for _, one := range all {
+			if one.fits(o) {
+				one.hits++
+				found = true
+			}
+		}
+		return found
+	}
+	if len(p.objects) > 0 && !about(p.objects) {
+		return false
+	}
+	return !about(p.except)
+}
+
+// fits tells whether an object is meant.
+func (p *pattern) fits(o *object.Object) bool {
+	if o.Kind() != p.kind {
+		return false
+	}
+	return like(p.host, o.HostObject().Name) && (p.kind == object.Host || like(p.service, o.Name))
+}
+
+// like tells whether a text is what a pattern says, in which * is any text.
+func like(pattern, text string) bool {
+	head, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == text
+	}
+	if !strings.HasPrefix(text, head) {
+		return false
+	}
+	text = text[len(head):]
+	for {
+		var part string
+		part, rest, star = strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(text, part)
+		}
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+}
+
+// notification returns what a policy says of objects of a kind; behind it stands what
+// those after it say.
+func (p *policy) notification(k object.Kind, periods map[string]object.Period, behind *object.Notification) *object.Notification {
+	n := &object.Notification{
+		Name: p.Name, Contacts: p.contacts, Rotas: p.rotas, Options: p.Tell, FirstDelay: p.After, Interval: p.Repeat,
+		Steps: p.byKind[k], FromFirst: true, ToTold: !p.ToChosen, Timed: true,
+		States: p.States.Of(k), Period: periods[p.Period], Group: p.Group, Else: behind,
+	}
+	// In an object's notification the two are the other way round: what is not said
+	// there is the object's.
+	switch p.Repeat {
+	case 0:
+		n.Interval = -1
+	case -1:
+		n.Interval = 0
+	}
+	return n
+}
+
+// policyNames reports names in policies that nothing has, and policies of one name.
+func (l *loader) policyNames() {
+	names := map[string]*policy{}
+	for _, p := range l.policies {
+		if first := names[p.Name]; first != nil {
+			l.bad(p.at.field("name"), p.pos, "%s is the name of a policy at %s already; write another one", quote(p.Name), first.pos)
+		}
+		names[p.Name] = p
+		for _, g := range p.groups {
+			if len(l.groups[g.name])+len(l.out.Set.Groups[g.name]) == 0 {
+				l.unknown(g, "group", maps.Keys(l.out.Set.Groups))
+			}
+		}
+		for _, one := range slices.Concat(p.objects, p.except) {
+			if !strings.Contains(one.name, "*") {
+				l.member(one.ref)
+			}
+		}
+		l.toldNames(p.told)
+		last := &step{}
+		for _, e := range p.steps {
+			l.toldNames(e.told)
+			if e.After < last.After || e.From < last.From {
+				l.bad(e.at, e.pos, "begins before the step above it; write the steps in the order in which they begin")
+			}
+			last = e
+		}
+	}
+}
+
+// policyWarnings tells of what a policy says in vain.
+func (l *loader) policyWarnings(p *policy) {
+	switch {
+	case p.matched == 0:
+		l.warning(p.at, p.pos, "is for no object; loosen match, groups, objects, only or states, or remove it")
+		return
+	case p.heard == 0:
+		l.warning(p.at, p.pos, "never has its say: %s stands before it and is for the same objects, in every state and at every time; move this one up or remove it", p.behind.show())
+		return
+	}
+	for _, one := range slices.Concat(p.objects, p.except) {
+		if one.hits == 0 {
+			l.warning(one.at, one.pos, "%s leaves nothing to choose here; correct or remove it", quote(one.name))
+		}
+	}
+	// Each step that begins by the age of a problem makes one more notification.
+	reached := 1
+	for _, e := range p.steps {
+		if e.After > 0 {
+			reached++
+		}
+		if !p.repeats && e.From > reached {
+			l.warning(e.at.field("from"), e.pos, "is never reached, because the problem is told only once; write repeat: \"1h\" in the policy")
+		}
+	}
+}
+
+// show names a policy for people.
+func (p *policy) show() string {
+	if p.named {
+		return "policy " + quote(p.Name)
+	}
+	return p.Name
+}

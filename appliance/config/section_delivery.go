@@ -1,0 +1,96 @@
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// channelKinds are the kinds of channel that have rates and templates.
+var channelKinds = []string{ChannelEmail, ChannelTelegram, ChannelWebhook, ChannelChat, ChannelCommand}
+
+// usualRates are the rates of a config that says nothing of them: what the providers
+// bear, and what a person can read.
+func usualRates() map[string]Rate {
+	return map[string]Rate{
+		ChannelEmail: {60, time.Minute}, ChannelTelegram: {20, time.Minute},
+		ChannelChat: {20, time.Minute}, ChannelWebhook: {300, time.Minute},
+	}
+}
+
+// usualDeadline is how long a message is tried.
+const usualDeadline = 24 * time.Hour
+
+// delivery is the declared section with its places.
+type delivery struct {
+	Delivery
+	canaryAt  *path
+	canaryPos Position
+	contact   []ref
+	texts     []place // of the templates
+}
+
+// delivery reads #Delivery.
+func (d *decoder) delivery(at *path, n *node) delivery {
+	s := d.open(at, n)
+	out := delivery{Delivery: Delivery{Rates: usualRates(), Templates: map[string]Template{}}}
+	out.URL = strings.TrimRight(s.web("url"), "/")
+	out.Deadline = s.duration("deadline", usualDeadline, false)
+	rates := d.open(at.field("rates"), s.take("rates"))
+	templates := d.open(at.field("templates"), s.take("templates"))
+	for _, kind := range channelKinds {
+		if r := rates.take(kind); r != nil {
+			out.rate(d.open(rates.at.field(kind), r), kind)
+		}
+		if t := templates.take(kind); t != nil {
+			f := d.open(templates.at.field(kind), t)
+			out.Templates[kind] = Template{f.template("subject"), f.template("text"), f.template("html")}
+			f.done()
+			out.texts = append(out.texts, place{f.at, t})
+		}
+	}
+	rates.done()
+	templates.done()
+	out.TelegramAPI = strings.TrimRight(s.web("telegram_api"), "/")
+	if c := s.take("canary"); c != nil {
+		out.canary(d.open(at.field("canary"), c))
+		out.canaryAt, out.canaryPos = at.field("canary"), c.pos
+	}
+	s.done()
+	return out
+}
+
+// rate reads #Rate.
+func (out *delivery) rate(s *section, kind string) {
+	s.need("messages", "60")
+	r := Rate{s.whole("messages", 0, 0, 1_000_000), s.duration("per", time.Minute, false)}
+	s.done()
+	delete(out.Rates, kind)
+	if r.Messages > 0 {
+		out.Rates[kind] = r
+	}
+}
+
+// canary reads #Canary.
+func (out *delivery) canary(s *section) {
+	c := &out.Canary
+	c.Every = s.duration("every", time.Minute, false)
+	if u := s.take("url"); u != nil {
+		c.URL = s.d.address(s.at.field("url"), u)
+	}
+	c.Contact, out.contact = s.ref("contact")
+	if s.done() == 0 && s.n != nil && !s.has("url") && !s.has("contact") {
+		s.d.bad(s.at, s.n.pos, `tells nobody outside; write url: "https://example.com/ping/ID" or contact: "ops"`)
+	}
+	if c.Every < time.Second {
+		s.d.bad(s.at.field("every"), s.n.get("every").where(), `is shorter than a second; write "1m"`)
+	}
+}
+
+// web reads a URL that is no secret.
+func (s *section) web(name string) string {
+	text := s.text(name)
+	if text != "" && !isURL(text) {
+		s.d.bad(s.at.field(name), s.n.get(name).pos, `%s is not a URL of the web; write "https://monitoring.example.com"`, quote(text))
+	}
+	return text
+}
