@@ -18,6 +18,7 @@ var pureImports = []string{
 	"bufio", "bytes", "cmp", "encoding", "encoding/", "errors", "fmt", "hash", "hash/", "io", "iter", "maps", "math", "math/bits", "math/big",
 	"net/netip", "net/url", "path", "reflect", "regexp", "regexp/syntax", "slices", "sort", "strconv", "strings",
 	"text/scanner", "text/tabwriter", "time", "unicode", "unicode/", "crypto/sha256",
+	"html/template", "text/template", "text/template/parse",
 	"github.com/cespare/xxhash/v2",
 }
 
@@ -34,6 +35,10 @@ var impureCalls = map[string]string{
 	"time.Sleep":        "return when to ask again; the shell has the timers",
 	"time.LoadLocation": "it reads files; take a *time.Location as an argument",
 	"time.Local":        "it is the environment; take a *time.Location as an argument",
+	"html.ParseFiles":   "it reads files; take the text as an argument",
+	"html.ParseGlob":    "it reads files; take the text as an argument",
+	"text.ParseFiles":   "it reads files; take the text as an argument",
+	"text.ParseGlob":    "it reads files; take the text as an argument",
 	"fmt.Print":         "return the text",
 	"fmt.Printf":        "return the text",
 	"fmt.Println":       "return the text",

@@ -46,11 +46,9 @@ func tidy(text string) string {
 
 // visible maps what must not reach a reader: white space and control characters
 // to a space, marks of direction and characters without width to the replacement
-// character, so that they are seen. Joiners stay: scripts and emoji need them.
+// character, so that they are seen.
 func visible(r rune) rune {
 	switch {
-	case r == '\u200c' || r == '\u200d':
-		return r
 	case unicode.IsSpace(r) || unicode.IsControl(r):
 		return ' '
 	case r == '\u00ad' || r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0':
