@@ -1,0 +1,205 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/probe"
+	"jaque.sh/jaque/appliance/rule/macro"
+	"jaque.sh/jaque/appliance/rule/message"
+)
+
+// CommandTimeout is how long a notification command may run where nothing else is
+// said: the notification_timeout of Nagios.
+const CommandTimeout = 30 * time.Second
+
+// CommandOptions say what is run to notify.
+type CommandOptions struct {
+	Handler *object.Handler
+	Timeout time.Duration // of one run; 0 = CommandTimeout
+	// Run executes a command, as probe.Runner.Command does.
+	Run func(context.Context, *probe.Command) probe.Ran
+	// Source answers the macros of an item, but for those of the notification
+	// itself. For a test message the item is about no object.
+	Source func(*message.Message, *message.Item) *macro.Source
+	// ShellSigns are taken out of what plugins and operators wrote before it stands
+	// in a line for the shell.
+	ShellSigns string
+	// Done remembers what was run of a message that failed half-way; nil = a memory
+	// of its own.
+	Done *Done
+}
+
+type command struct {
+	opts CommandOptions
+	what string
+}
+
+// NewCommand returns the channel that runs a notification command of Nagios: once
+// for each item, with its macros replaced and, if the handler wants it, in the
+// environment.
+func NewCommand(o CommandOptions) (Channel, error) {
+	if o.Handler == nil || o.Handler.Shell == "" && len(o.Handler.Plugin) == 0 {
+		return nil, errors.New("notification command: there is nothing to run; write command: plugin: [\"/path/of/script\"]")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = CommandTimeout
+	}
+	if o.Done == nil {
+		o.Done = NewDone()
+	}
+	what := "notification command"
+	if o.Handler.Name != "" {
+		what += " " + o.Handler.Name
+	}
+	return &command{o, what}, nil
+}
+
+// Send runs the command for each item in turn. After a failure it still runs it for
+// the others, and the next attempt runs it only for those that have failed.
+func (c *command) Send(ctx context.Context, m *message.Message) error {
+	if len(m.Items) == 0 {
+		return c.run(ctx, m, testItem(m))
+	}
+	var first error
+	keys := make([]string, 0, len(m.Items))
+	bad := 0
+	for i := range m.Items {
+		it := &m.Items[i]
+		key := c.key(m, it)
+		keys = append(keys, key)
+		if c.opts.Done.has(key) {
+			continue
+		}
+		if err := c.run(ctx, m, it); err != nil {
+			bad++
+			if first == nil {
+				first = err
+			}
+			if ctx.Err() != nil {
+				return c.sum(first, bad+len(m.Items)-i-1, len(m.Items))
+			}
+			continue
+		}
+		c.opts.Done.add(key)
+	}
+	if first == nil {
+		c.opts.Done.forget(keys)
+		return nil
+	}
+	return c.sum(first, bad, len(m.Items))
+}
+
+// sum says how many items have failed beside the first.
+func (c *command) sum(first error, bad, all int) error {
+	if all == 1 {
+		return first
+	}
+	return fmt.Errorf("%w (%d of %d failed)", first, bad, all)
+}
+
+// run runs the command for one item.
+func (c *command) run(ctx context.Context, m *message.Message, it *message.Item) error {
+	ran := c.opts.Run(ctx, c.fill(m, it))
+	if ran.OK() {
+		return nil
+	}
+	what := c.what
+	if it.ID != "" {
+		what += " for " + string(it.ID)
+	}
+	problem := ran.Problem
+	if problem == "" {
+		problem = "exit code " + strconv.Itoa(ran.Exit)
+	}
+	if ran.Output != "" {
+		problem += ": " + oneLine([]byte(ran.Output), 200)
+	}
+	return &Error{Err: errors.New(what + ": " + problem)}
+}
+
+// fill replaces the macros of the command. A line for the shell gets only clean
+// texts; words stay words whatever stands in them.
+func (c *command) fill(m *message.Message, it *message.Item) *probe.Command {
+	how := macro.Options{Clean: true}
+	if c.opts.Handler.Shell != "" {
+		how.Illegal = c.opts.ShellSigns
+	}
+	src := notificationMacros(c.opts.Source(m, it), m, it, how.Illegal)
+	cmd := &probe.Command{
+		Shell: macro.Expand(c.opts.Handler.Shell, src, how), Timeout: c.opts.Timeout,
+		Env: []string{"JAQUE_MESSAGE_ID=" + m.ID, "JAQUE_REPEAT=" + strconv.FormatBool(m.Repeat)},
+	}
+	for _, word := range c.opts.Handler.Plugin {
+		cmd.Plugin = append(cmd.Plugin, macro.Expand(word, src, how))
+	}
+	if c.opts.Handler.Environ {
+		cmd.Env = append(cmd.Env, macro.Environ(src, how)...)
+	}
+	return cmd
+}
+
+// key names an item in the memory of what was run: the notification, not the
+// message, because the next attempt may carry others with it.
+func (c *command) key(m *message.Message, it *message.Item) string {
+	contact := ""
+	if m.Contact != nil {
+		contact = m.Contact.Name
+	}
+	return strings.Join([]string{
+		contact, m.Channel, c.opts.Handler.Name, string(it.ID), it.Kind,
+		strconv.Itoa(int(it.Number)), strconv.FormatInt(int64(it.Time), 10),
+	}, "\x00")
+}
+
+// Done remembers which items commands have been run for while others of the same
+// message have failed. Any goroutine may use it.
+type Done struct {
+	mu  sync.Mutex // guards what follows
+	is  map[string]bool
+	old []string // in the order in which they came; bounds the memory
+}
+
+// maxDone is how many items are remembered. What is forgotten is run again.
+const maxDone = 20_000
+
+// NewDone returns an empty memory.
+func NewDone() *Done { return &Done{is: map[string]bool{}} }
+
+func (d *Done) has(key string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.is[key]
+}
+
+func (d *Done) add(key string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.is[key] = true
+	d.old = append(d.old, key)
+	if len(d.old) > maxDone {
+		half := len(d.old) / 2
+		for _, old := range d.old[:half] {
+			delete(d.is, old)
+		}
+		d.old = append([]string(nil), d.old[half:]...)
+	}
+}
+
+// forget drops what a message was made of that has gone out.
+func (d *Done) forget(keys []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, key := range keys {
+		delete(d.is, key)
+	}
+	if len(d.is) == 0 {
+		d.old = nil
+	}
+}
