@@ -123,6 +123,7 @@ const (
 	FactContact  = "contact"  // who
 	FactChannel  = "channel"  // over what
 	FactGroup    = "group"    // the group whose message it was in
+	FactThread   = "thread"   // the message's thread, the same for all messages of an incident
 	FactMessage  = "message"  // the message's own id, the same for all requests in it
 	FactWith     = "with"     // how many requests the message was for
 	FactAttempts = "attempts" // how often it was tried

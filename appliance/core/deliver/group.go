@@ -1,0 +1,183 @@
+package deliver
+
+import (
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// alone tells whether a request is a message of its own.
+func alone(p *Pending) bool {
+	switch by := p.Note.Group.By; {
+	case heartbeat(p):
+		return true
+	case by == object.GroupRoot, by == object.GroupHost, by == object.GroupPolicy:
+		return false
+	default:
+		return !strings.HasPrefix(string(by), string(object.GroupLabel))
+	}
+}
+
+// value returns what a request has in common with those of its group. root is the
+// host that explains the object's problem at present.
+func value(p *Pending, root object.ID, w *World) string {
+	id := p.Event.Object
+	switch by := p.Note.Group.By; by {
+	case object.GroupRoot:
+		switch {
+		case root != "":
+			return string(root)
+		case p.Root != "":
+			return string(p.Root)
+		}
+		return string(id)
+	case object.GroupHost:
+		return id.Host()
+	case object.GroupPolicy:
+		return p.Note.Policy
+	default:
+		name, ok := strings.CutPrefix(string(by), string(object.GroupLabel))
+		if !ok {
+			return ""
+		}
+		if o := w.object(id); o != nil {
+			v, _ := o.Label(name)
+			return v
+		}
+		return ""
+	}
+}
+
+// groupName returns the name of the group with a value, "" for a request that goes
+// alone.
+func groupName(p *Pending, value string) string {
+	if alone(p) {
+		return ""
+	}
+	return string(p.Note.Group.By) + "=" + value
+}
+
+// rootOf returns the host whose failure a group is about, "" if it is none.
+func rootOf(group string) object.ID {
+	value, ok := strings.CutPrefix(group, string(object.GroupRoot)+"=")
+	if id := object.ID(value); ok && id.Kind() == object.Host {
+		return id
+	}
+	return ""
+}
+
+// aloneKey keeps the messages about one object in order; it is the name of no group.
+func aloneKey(p *Pending) string { return "\x00" + string(p.Event.Object) }
+
+// KeyOf returns the group that a request belongs to as things are; its Group is ""
+// if the request goes alone.
+func KeyOf(p *Pending, w *World) GroupKey {
+	return GroupKey{p.Contact, p.Channel, groupName(p, value(p, w.root(p.Event.Object), w))}
+}
+
+// root returns the host that explains an object's problem at present.
+func (w *World) root(id object.ID) object.ID {
+	if st := w.status(id); st != nil {
+		return st.Root
+	}
+	return ""
+}
+
+// moves tells whether what happens around the object may still change the group of a
+// request: it waits for its first message or for a new one of its group, but not
+// for ever.
+func (e *entry) moves(now object.Time) bool {
+	if e.unit == nil || e.unit.retry || e.group == "" {
+		return false
+	}
+	g := &e.p.Note.Group
+	return now <= e.ready.Add(2*max(g.Wait, g.Interval, 0))
+}
+
+// move puts a request where it belongs now and tells whether that is elsewhere.
+func (p *Planner) move(e *entry, root object.ID, w *World) bool {
+	v := value(e.p, root, w)
+	if v == e.value {
+		return false
+	}
+	p.leave(e)
+	p.enter(e, v, w)
+	return true
+}
+
+// place puts what was added into its group, now that there is a world to look at,
+// and says which of it an earlier process may have sent.
+func (p *Planner) place(now object.Time, w *World) {
+	fresh := p.fresh
+	if len(fresh) == 0 {
+		return
+	}
+	p.fresh = nil
+	for _, e := range fresh {
+		e.repeat = e.old && e.unit != nil && e.unit.due <= now
+	}
+	for _, e := range fresh {
+		if u := e.unit; u != nil && u.memory != nil && !p.move(e, w.root(e.subject.id), w) {
+			p.ask(u, now, w)
+		}
+	}
+	for _, e := range fresh {
+		if !e.old || e.unit == nil {
+			continue
+		}
+		// The outcomes of a message may stand on the log in part.
+		partly := e.unit.memory != nil && e.p.Time <= e.unit.memory.Last.Time
+		e.repeat = e.repeat || partly || e.ready <= now || e.unit.due <= now
+	}
+}
+
+// ask lets a unit know what earlier processes sent.
+func (p *Planner) ask(u *unit, now object.Time, w *World) {
+	if w != nil && !u.memory.asked {
+		p.memory(GroupKey{u.lane.key.contact, u.lane.key.channel, u.group}, now, w)
+		p.settle(u)
+	}
+}
+
+// rescanEvery is how often all waiting objects are looked at.
+const rescanEvery = 1000
+
+// rescan looks at all objects that something waits for, if that was a while ago, so
+// that what was keyed alone joins the message of a root that is known by now.
+func (p *Planner) rescan(now object.Time, w *World) bool {
+	if p.scanned != 0 && now >= p.scanned && now < p.scanned+rescanEvery {
+		return false
+	}
+	p.scanned = now
+	for id, s := range p.subjects {
+		root, known := object.ID(""), false
+		for _, e := range s.entries {
+			if !e.moves(now) {
+				continue
+			}
+			if !known {
+				root, known = w.root(id), true
+			}
+			p.move(e, root, w)
+		}
+	}
+	return true
+}
+
+// refresh looks at the objects of a unit that is about to go out and tells whether
+// any of them belongs elsewhere by now.
+func (p *Planner) refresh(u *unit, now object.Time, w *World) bool {
+	if now == p.scanned || u.memory == nil {
+		return false
+	}
+	var moving []*entry
+	for _, e := range u.members.items {
+		if e.moves(now) && value(e.p, w.root(e.subject.id), w) != e.value {
+			moving = append(moving, e)
+		}
+	}
+	for _, e := range moving {
+		p.move(e, w.root(e.subject.id), w)
+	}
+	return len(moving) > 0
+}

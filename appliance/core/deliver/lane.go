@@ -1,0 +1,136 @@
+package deliver
+
+import (
+	"cmp"
+	"strings"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// laneKey names a way to a person. Heartbeats have lanes of their own, which nothing
+// holds up.
+type laneKey struct {
+	contact, channel string
+	heartbeat        bool
+}
+
+// lane is everything that waits for one contact over one channel.
+type lane struct {
+	key   laneKey
+	units map[string]*unit
+	due   heap[*unit] // those of which no message is taken, and those that failed
+
+	rate  Rate
+	sent  []object.Time // the newest messages, oldest first: at most as many as rate allows
+	pause object.Time   // until when the channel has asked to be left alone
+	freed object.Time   // what was due before this had to wait for the limit
+
+	next  object.Time // when something can be taken
+	place int
+}
+
+func (l *lane) before(o *lane) bool {
+	return cmp.Or(cmp.Compare(l.next, o.next), cmp.Compare(l.due.first().due, o.due.first().due),
+		l.due.first().members.first().p.compare(o.due.first().members.first().p),
+		strings.Compare(l.key.contact, o.key.contact), strings.Compare(l.key.channel, o.key.channel)) < 0
+}
+
+// lane returns the lane of a request.
+func (p *Planner) lane(r *Pending) *lane {
+	k := laneKey{r.Contact, r.Channel, heartbeat(r)}
+	l := p.lanes[k]
+	if l == nil {
+		l = &lane{key: k, units: map[string]*unit{}, place: -1}
+		l.due = heap[*unit]{less: (*unit).before, place: func(u *unit) *int { return &u.inLane }}
+		if !k.heartbeat {
+			l.rate = p.limits.rate(k.channel)
+		}
+		p.lanes[k] = l
+	}
+	return l
+}
+
+// settleLane puts a lane where it belongs after it has changed.
+func (p *Planner) settleLane(l *lane) {
+	p.next.remove(l)
+	if l.due.len() > 0 {
+		l.next = max(l.due.first().due, l.free())
+		p.next.push(l)
+	}
+}
+
+// free returns from when on the limit lets a message through.
+func (l *lane) free() object.Time {
+	if !l.rate.bounds() || len(l.sent) < l.rate.Messages {
+		return l.pause
+	}
+	return max(l.pause, l.sent[0].Add(l.rate.Per))
+}
+
+// limit replaces the rate.
+func (l *lane) limit(r Rate) {
+	l.rate = r
+	if !r.bounds() {
+		l.sent = nil
+	}
+	l.sent = l.sent[max(0, len(l.sent)-max(0, r.Messages)):]
+}
+
+// rest keeps the lane quiet until a time.
+func (l *lane) rest(until object.Time) {
+	l.pause = max(l.pause, until)
+	l.freed = max(l.freed, until)
+}
+
+// count takes a message into account that goes out now.
+func (l *lane) count(now object.Time) {
+	if !l.rate.bounds() {
+		return
+	}
+	if len(l.sent) == l.rate.Messages {
+		copy(l.sent, l.sent[1:])
+		l.sent = l.sent[:len(l.sent)-1]
+	}
+	l.sent = append(l.sent, now)
+	if at := l.free(); at > now {
+		l.freed = max(l.freed, at)
+	}
+}
+
+// left returns how many messages the limit lets through now.
+func (l *lane) left(now object.Time) int {
+	if !l.rate.bounds() {
+		return maxRequests
+	}
+	n := l.rate.Messages - len(l.sent)
+	for _, t := range l.sent {
+		if t.Add(l.rate.Per) > now {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// merged takes those units out of the lane that the limit puts into one message:
+// what it made wait and, if it lets just one more message through, all that is
+// due. Nil if that is not more than one.
+func (l *lane) merged(now object.Time) []*unit {
+	last, n := l.left(now) == 1, 0
+	var all []*unit
+	for l.due.len() > 0 {
+		u := l.due.first()
+		if u.due > now || !last && u.due >= l.freed {
+			break
+		}
+		all = append(all, l.due.pop())
+		if n += u.members.len(); n >= maxRequests {
+			break
+		}
+	}
+	if len(all) == 1 {
+		l.due.push(all[0])
+		return nil
+	}
+	return all
+}

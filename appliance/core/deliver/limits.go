@@ -1,0 +1,102 @@
+package deliver
+
+import (
+	"strings"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Limits bound what goes out.
+type Limits struct {
+	// Deadline is how long after its event a request is tried; 0 = a day.
+	Deadline time.Duration
+	// Rates bound the messages to one contact over a channel, by the channel's name
+	// in front of a colon. What has none is not bounded.
+	Rates map[string]Rate
+	// Queue is how many messages may be taken and not yet given back; 0 = any number.
+	Queue int
+}
+
+// Rate is the most messages in any time of a length. Unless both are positive it is
+// no bound.
+type Rate struct {
+	Messages int
+	Per      time.Duration
+}
+
+func (r Rate) bounds() bool { return r.Messages > 0 && r.Per > 0 }
+
+const (
+	day = 24 * time.Hour
+	// firstBackoff doubles with each attempt up to maxBackoff.
+	firstBackoff = 5 * time.Second
+	maxBackoff   = 10 * time.Minute
+	// maxPause bounds how long a channel may ask to be left alone.
+	maxPause = time.Hour
+	// maxRequests bounds one message.
+	maxRequests = 5000
+)
+
+// rate returns the bound of a channel.
+func (l *Limits) rate(channel string) Rate {
+	kind, _, _ := strings.Cut(channel, ":")
+	return l.Rates[kind]
+}
+
+func (l *Limits) deadline(t object.Time) object.Time {
+	if l.Deadline <= 0 {
+		return t.Add(day)
+	}
+	return t.Add(l.Deadline)
+}
+
+// World is what a plan looks at beside the requests. Functions that are nil know
+// nothing.
+type World struct {
+	Status func(object.ID) *event.Status  // an object's present state, nil = not known
+	Object func(object.ID) *object.Object // nil = the config does not have it
+	Sent   func(GroupKey) Last            // what earlier processes sent
+}
+
+func (w *World) status(id object.ID) *event.Status {
+	if w == nil || w.Status == nil {
+		return nil
+	}
+	return w.Status(id)
+}
+
+func (w *World) object(id object.ID) *object.Object {
+	if w == nil || w.Object == nil {
+		return nil
+	}
+	return w.Object(id)
+}
+
+func (w *World) sent(k GroupKey) Last {
+	if w == nil || w.Sent == nil {
+		return Last{}
+	}
+	return w.Sent(k)
+}
+
+// heartbeat tells whether a request proves that messages arrive: it waits for
+// nothing and counts for no limit.
+func heartbeat(p *Pending) bool { return p.Note.Kind == string(notify.Heartbeat) }
+
+// backoff returns how long after a failed attempt the next one comes. Up to a fifth
+// more or less, by the message's id, keeps those apart that failed together.
+func backoff(id string, attempt int) time.Duration {
+	d := maxBackoff
+	if n := attempt - 1; n < 10 {
+		d = min(d, firstBackoff<<max(0, n))
+	}
+	var spread uint32
+	for i := range len(id) {
+		spread = spread*31 + uint32(id[i])
+	}
+	spread = (spread + uint32(attempt)*2654435761) % 401
+	return d * time.Duration(800+spread) / 1000
+}

@@ -1,0 +1,175 @@
+package deliver
+
+import (
+	"slices"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// Take returns a message that is due, the oldest first; ok is false if there is none.
+// Its requests are the caller's until Done, Failed or Abandoned. Call it until there
+// is none.
+func (p *Planner) Take(now object.Time, w *World) (b *Batch, ok bool) {
+	if p.full() {
+		return nil, false
+	}
+	p.place(now, w)
+	if b := p.tooLate(now); b != nil {
+		return b, true
+	}
+	for p.next.len() > 0 && p.next.first().next <= now {
+		if p.rescan(now, w) {
+			continue
+		}
+		if b := p.from(p.next.first(), now, w); b != nil {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// from takes the next message of a lane, nil if what was due belongs elsewhere.
+func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
+	units := l.merged(now)
+	if units == nil {
+		u := l.due.first()
+		if p.refresh(u, now, w) {
+			return nil
+		}
+		l.due.remove(u)
+		units = []*unit{u}
+	}
+	var all []*entry
+	for _, u := range units {
+		all = u.take(all)
+	}
+	for _, e := range all {
+		p.ages.remove(e)
+	}
+	b := p.batch(l, all)
+	b.Group, b.Thread = units[0].group, p.thread(units[0], all, now, w)
+	if len(units) > 1 {
+		b.Group, b.Thread = GroupRate, b.ID
+	}
+	for _, u := range units {
+		if u.memory != nil {
+			u.memory.tried = now
+		}
+		if !u.retry {
+			u.flying = true
+			b.units = append(b.units, u)
+		}
+		p.settle(u)
+	}
+	l.count(now)
+	p.settleLane(l)
+	return b
+}
+
+// take moves requests of the unit to those of a message, as many as it can hold.
+func (u *unit) take(all []*entry) []*entry {
+	for u.members.len() > 0 && len(all) < maxRequests {
+		e := u.members.pop()
+		e.unit = nil
+		all = append(all, e)
+		if u.single {
+			break
+		}
+	}
+	return all
+}
+
+// batch makes a message of requests that wait nowhere any more.
+func (p *Planner) batch(l *lane, all []*entry) *Batch {
+	slices.SortFunc(all, func(a, b *entry) int { return a.p.compare(b.p) })
+	b := &Batch{Contact: l.key.contact, Channel: l.key.channel, entries: all, Requests: make([]*Pending, len(all))}
+	root, others := rootOf(all[0].group), false
+	for i, e := range all {
+		b.Requests[i] = e.p
+		b.Repeat = b.Repeat || e.repeat
+		b.Attempt = max(b.Attempt, e.attempts+1)
+		if rootOf(e.group) != root {
+			root = ""
+		}
+		others = others || e.subject.id != root
+	}
+	if others {
+		b.Root = root
+	}
+	b.ID = batchID(b.Requests)
+	p.flying++
+	return b
+}
+
+// key returns the key of one of the batch's groups.
+func (b *Batch) key(group string) GroupKey { return GroupKey{b.Contact, b.Channel, group} }
+
+// thread names the incident that a unit's message is about: what is grouped and
+// when its problem began. A group whose first problem is not known any more goes on
+// in the thread of its last message.
+func (p *Planner) thread(u *unit, all []*entry, now object.Time, w *World) string {
+	if u.thread != "" {
+		return u.thread
+	}
+	start := all[0].p.Time
+	for _, e := range all {
+		if e.p.Since != 0 {
+			start = min(start, e.p.Since)
+		}
+	}
+	root := rootOf(u.group)
+	if u.memory == nil || root == "" && all[0].p.Note.Group.By == object.GroupRoot {
+		return threadID(string(all[0].subject.id), start)
+	}
+	what := u.group
+	if root != "" {
+		what = string(root)
+		if st := w.status(root); st != nil && st.Problem != 0 {
+			return threadID(what, st.Problem)
+		}
+	}
+	if last := u.memory.Last; last.Thread != "" && last.Time.Add(day) > now {
+		return last.Thread
+	}
+	return threadID(what, start)
+}
+
+// tooLate returns a message whose requests were tried until their deadline, nil if
+// there is none.
+func (p *Planner) tooLate(now object.Time) *Batch {
+	if len(p.expiring) == 0 {
+		p.expire(now)
+	}
+	for len(p.expiring) > 0 {
+		all := slices.DeleteFunc(p.expiring[0], func(e *entry) bool { return e.ended })
+		p.expiring = p.expiring[1:]
+		if len(all) == 0 {
+			continue
+		}
+		b := p.batch(p.lane(all[0].p), all)
+		b.Expired = true
+		b.Attempt = max(1, b.Attempt-1)
+		b.Group = all[0].group
+		b.Thread = b.ID
+		return b
+	}
+	return nil
+}
+
+// expire takes everything out of its unit whose deadline is over and gathers it by
+// unit, oldest first.
+func (p *Planner) expire(now object.Time) {
+	place := map[*unit]int{}
+	for p.ages.len() > 0 && p.ages.first().expires <= now {
+		e := p.ages.pop()
+		u := e.unit
+		p.leave(e)
+		i, ok := place[u]
+		if !ok || len(p.expiring[i]) == maxRequests {
+			i = len(p.expiring)
+			place[u] = i
+			p.expiring = append(p.expiring, nil)
+		}
+		p.expiring[i] = append(p.expiring[i], e)
+	}
+}
