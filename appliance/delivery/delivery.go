@@ -1,0 +1,154 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/channel"
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/service"
+)
+
+// Projection is what delivery reads of the folded log.
+type Projection interface {
+	Set() *object.Set
+	Look(object.ID) *fold.State
+	// WatchRequests returns the open requests and calls fn with every change of
+	// them from then on, in order.
+	WatchRequests(fn func(added []*deliver.Pending, ended []string)) (open []*deliver.Pending, cancel func())
+	// GroupSent returns the newest message of a group, the zero Last if none went out
+	// lately.
+	GroupSent(deliver.GroupKey) deliver.Last
+}
+
+// Journal takes the outcomes.
+type Journal interface {
+	Append(e *event.Event, expect uint64, done journal.Done)
+}
+
+// Options says what a delivery works with. Everything that has no default must be
+// given.
+type Options struct {
+	Projection Projection
+	Journal    Journal
+	// Owner tells whether this process delivers to a contact; nil = to everybody.
+	// Whoever changes the answer calls Kick.
+	Owner func(contact string) bool
+	// Resolve returns the way to a contact as the config has it now. An error that
+	// is no *channel.Error means that there is none and will be none.
+	Resolve func(contact, name string) (channel.Channel, error)
+	// Limits are asked for at the start and after a Kick; nil = the defaults.
+	Limits func() deliver.Limits
+	URL    func() string // of the dashboard; nil = not known
+	Epoch  func() uint64 // of the view that outcomes are written under; nil = 0
+
+	Writer, Instance string // of the outcomes
+	Version          string // of jaque, for messages
+
+	Workers     int           // messages that are sent at once; 0 = 8
+	Queue       int           // due requests that wait for a place without being told of as too many; 0 = 1000
+	SendTimeout time.Duration // of one message; 0 = 60 s
+	StopTimeout time.Duration // how long a stop lets messages be sent; 0 = 5 s
+
+	Registerer prometheus.Registerer // nil = none
+	Logger     *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Owner == nil {
+		o.Owner = func(string) bool { return true }
+	}
+	if o.Limits == nil {
+		o.Limits = func() deliver.Limits { return deliver.Limits{} }
+	}
+	if o.URL == nil {
+		o.URL = func() string { return "" }
+	}
+	if o.Epoch == nil {
+		o.Epoch = func() uint64 { return 0 }
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	if o.Workers <= 0 {
+		o.Workers = 8
+	}
+	if o.Queue <= 0 {
+		o.Queue = 1000
+	}
+	if o.SendTimeout <= 0 {
+		o.SendTimeout = time.Minute
+	}
+	if o.StopTimeout <= 0 {
+		o.StopTimeout = 5 * time.Second
+	}
+	return o
+}
+
+// Delivery sends what is due. Create it with New; any goroutine may call its
+// methods.
+type Delivery struct {
+	opt     Options
+	log     *slog.Logger
+	metrics *metrics
+	inbox   inbox
+	told    func(*deliver.Pending, time.Time) // nil = nobody asks
+
+	// What follows belongs to the goroutine of run.
+	planner  *deliver.Planner
+	world    *deliver.World
+	requests map[string]*request // every open one
+	running  int                 // messages that are being sent
+	writes   writes
+	counted  time.Time                // when the planner's requests were last counted
+	channels map[string]*ChannelState // by kind
+	send     context.Context          // of what is being sent; ends when a stop has waited long enough
+
+	state  atomic.Pointer[State]
+	trying sync.Mutex // one test at a time
+}
+
+// New returns a delivery that does nothing until its service runs.
+func New(o Options) (*Delivery, error) {
+	if o.Projection == nil || o.Journal == nil || o.Resolve == nil || o.Logger == nil {
+		return nil, errors.New("delivery: a projection, a journal, channels and a logger are needed")
+	}
+	o = o.withDefaults()
+	d := &Delivery{
+		opt: o, log: o.Logger, inbox: newInbox(), planner: deliver.NewPlanner(o.Limits()),
+		requests: map[string]*request{}, channels: map[string]*ChannelState{},
+	}
+	d.world = &deliver.World{
+		Status: d.look, Sent: o.Projection.GroupSent,
+		Object: func(id object.ID) *object.Object { return o.Projection.Set().Get(id) },
+	}
+	d.state.Store(&State{})
+	d.metrics = newMetrics(o.Registerer, d)
+	return d, nil
+}
+
+// Service returns the part of the process that sends. The log must have been
+// replayed before it starts, and nothing may fold while it is asked for the first
+// time but what calls in order.
+func (d *Delivery) Service(needs ...string) service.Service {
+	return service.Service{Name: "notifications", Needs: needs, StopTimeout: d.opt.StopTimeout + 2*writePatience, Run: d.run}
+}
+
+// OnDelivered has fn called with every request whose outcome, that it was
+// delivered, is on the log. It must be called before the service runs; fn must not
+// block.
+func (d *Delivery) OnDelivered(fn func(*deliver.Pending, time.Time)) { d.told = fn }
+
+// Kick has limits, owners and channels looked at again: after a reload and when the
+// owner of contacts has changed.
+func (d *Delivery) Kick() { d.inbox.put(d.review) }

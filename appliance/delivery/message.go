@@ -1,0 +1,78 @@
+package delivery
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/message"
+)
+
+// message puts together what a channel gets. The contact and the objects are those
+// of the running config, what happened to them is as it was decided.
+func (d *Delivery) message(b *deliver.Batch, repeat bool) *message.Message {
+	set := d.opt.Projection.Set()
+	m := &message.Message{
+		ID: b.ID, Thread: b.Thread, Contact: set.Contacts[b.Contact], Channel: b.Channel, Repeat: repeat,
+		Root: b.Root, URL: d.opt.URL(), Version: d.opt.Version, Now: object.At(time.Now()),
+	}
+	m.Items = make([]message.Item, len(b.Requests))
+	for i, p := range b.Requests {
+		m.Items[i] = item(p, set)
+	}
+	slices.SortStableFunc(m.Items, func(x, y message.Item) int {
+		if (x.ID == b.Root) != (y.ID == b.Root) {
+			return less(x.ID == b.Root)
+		}
+		return cmp.Or(cmp.Compare(weight(&y), weight(&x)), cmp.Compare(x.Time, y.Time))
+	})
+	return m
+}
+
+func less(yes bool) int {
+	if yes {
+		return -1
+	}
+	return 1
+}
+
+// item tells of one request.
+func item(p *deliver.Pending, set *object.Set) message.Item {
+	e, n := p.Event, p.Note
+	i := message.Item{
+		ID: e.Object, Object: set.Get(e.Object), Kind: n.Kind, Number: n.Number,
+		Status: e.Status, Measure: e.Measure, Was: e.Was, Time: e.Time, Since: p.Since,
+		Author: e.Author, Text: e.Text, Policy: n.Policy, Steps: n.Steps,
+	}
+	for j := range n.People {
+		if other := &n.People[j]; other.Told && other.Name != p.Contact {
+			i.Others = append(i.Others, other.Name)
+		}
+	}
+	slices.Sort(i.Others)
+	return i
+}
+
+// weight orders items by how bad their state is: a host that is down explains its
+// services, one that cannot be reached is explained by another.
+func weight(i *message.Item) int {
+	if i.Status == nil {
+		return 0
+	}
+	host := i.Object != nil && i.Object.Kind() == object.Host
+	switch s := i.Status.State; {
+	case host && s == object.Down:
+		return 5
+	case host && s == object.Unreachable:
+		return 3
+	case !host && s == object.Critical:
+		return 4
+	case !host && s == object.Unknown:
+		return 2
+	case !host && s == object.Warning:
+		return 1
+	}
+	return 0
+}

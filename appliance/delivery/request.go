@@ -1,0 +1,81 @@
+package delivery
+
+import (
+	"jaque.sh/jaque/appliance/core/deliver"
+)
+
+// place is where an open request is in this process.
+type place uint8
+
+const (
+	foreign place = iota // another process delivers to its contact
+	planned              // the planner has it
+	sending              // a message with it is being sent
+	settled              // it was sent or given up; its outcome is on the way to the log
+)
+
+// request is what this process knows of an open request.
+type request struct {
+	*deliver.Pending
+	place  place
+	unsure bool   // an attempt of this process has failed, but may have arrived
+	reason string // why the last attempt failed; "" = none has
+	told   int    // failures that the log has
+}
+
+// enter takes an open request in, unless it is known already. before says that
+// another process, or the one before this, may have sent it.
+func (d *Delivery) enter(p *deliver.Pending, before bool) {
+	if r := d.requests[p.ID]; r != nil {
+		r.Pending = p // it has failed in the meantime, as the log knows too
+		return
+	}
+	r := &request{Pending: p, told: p.Failures}
+	d.requests[p.ID] = r
+	d.channelOf(p.Channel).Open++
+	if p.Reason != "" {
+		d.mark(r, p.Reason)
+	}
+	if d.opt.Owner(p.Contact) {
+		r.place = planned
+		d.planner.Add(p, before)
+	}
+}
+
+// leave forgets a request that has an outcome on the log, whoever wrote it.
+func (d *Delivery) leave(id string) {
+	d.planner.End(id)
+	r := d.requests[id]
+	if r == nil {
+		return
+	}
+	delete(d.requests, id)
+	c := d.channelOf(r.Channel)
+	c.Open--
+	if r.reason != "" {
+		c.Failed--
+	}
+}
+
+// disown leaves a request to another process.
+func (d *Delivery) disown(id string) {
+	d.planner.End(id)
+	if r := d.requests[id]; r != nil {
+		r.place = foreign
+	}
+}
+
+// review looks at everything again that may have changed without the log. What was
+// another process's until now may have been sent by it.
+func (d *Delivery) review() {
+	d.planner.SetLimits(d.opt.Limits())
+	for id, r := range d.requests {
+		switch owned := d.opt.Owner(r.Contact); {
+		case owned && r.place == foreign:
+			r.place = planned
+			d.planner.Add(r.Pending, true)
+		case !owned && r.place == planned:
+			d.disown(id)
+		}
+	}
+}

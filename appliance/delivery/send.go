@@ -1,0 +1,124 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"jaque.sh/jaque/appliance/channel"
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/rule/message"
+)
+
+// sent is what became of one attempt to send a message.
+type sent struct {
+	err    error // nil = it was taken
+	repeat bool  // the message said that it may be a repetition
+	took   time.Duration
+	final  bool          // trying again is of no use
+	after  time.Duration // the other side wants to be left alone for
+	unsure bool          // it may have arrived all the same
+	cut    bool          // a stop has cut it off
+}
+
+// grace is how long a channel has to return after the end of its time.
+const grace = 5 * time.Second
+
+// deliver makes one attempt. It returns soon after its time is over, also if the
+// channel does not.
+func (d *Delivery) deliver(ctx context.Context, b *deliver.Batch, m *message.Message) sent {
+	if m.Contact == nil {
+		return sent{err: errors.New("the contact is gone from the config"), final: true, repeat: m.Repeat}
+	}
+	way, err := d.opt.Resolve(b.Contact, b.Channel)
+	if err != nil {
+		s := judge(err)
+		var e *channel.Error
+		s.final, s.unsure, s.repeat = !errors.As(err, &e) || e.Permanent, false, m.Repeat
+		return s
+	}
+	began := time.Now()
+	s := judge(d.sendWithin(ctx, way, m))
+	s.repeat, s.took = m.Repeat, time.Since(began)
+	s.cut = s.err != nil && ctx.Err() != nil
+	return s
+}
+
+// sendWithin gives a channel its time. One that does not return keeps its
+// goroutine, not its place.
+func (d *Delivery) sendWithin(ctx context.Context, way channel.Channel, m *message.Message) error {
+	ctx, cancel := context.WithTimeout(ctx, d.opt.SendTimeout)
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- d.sendGuarded(ctx, way, m) }()
+	select {
+	case err := <-returned:
+		return d.timedOut(ctx, err)
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case err := <-returned:
+		return d.timedOut(ctx, err)
+	case <-patience.C:
+		d.log.Error("a channel does not return after its time is over", "contact", m.Contact.Name, "channel", m.Channel)
+		return d.timedOut(ctx, ctx.Err())
+	}
+}
+
+// timedOut puts the end of the time in words.
+func (d *Delivery) timedOut(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s: %w", d.opt.SendTimeout, context.DeadlineExceeded)
+	}
+	return err
+}
+
+// sendGuarded turns a panic of a channel into an error.
+func (d *Delivery) sendGuarded(ctx context.Context, way channel.Channel, m *message.Message) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			d.log.Error("a channel panicked", "contact", m.Contact.Name, "channel", m.Channel,
+				"panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = fmt.Errorf("the channel panicked: %v", v)
+		}
+	}()
+	return way.Send(ctx, m)
+}
+
+// judge reads what the error of a channel says.
+func judge(err error) sent {
+	s := sent{err: err}
+	var e *channel.Error
+	if errors.As(err, &e) {
+		s.final, s.after = e.Permanent, e.RetryAfter
+	}
+	s.unsure = err != nil && !s.final && mayHaveArrived(err)
+	return s
+}
+
+// mayHaveArrived tells whether an error leaves open if the other side has taken the
+// message: nobody has answered, as opposed to a refusal or no connection at all.
+func mayHaveArrived(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		return false
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return true
+	}
+	for _, lost := range []error{context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return strings.HasPrefix(err.Error(), "the channel panicked")
+}
