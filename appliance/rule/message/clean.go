@@ -6,6 +6,10 @@ import (
 	"unicode/utf8"
 )
 
+// Line makes one line of a text that may come from anybody, as Render does: clean,
+// and at most limit characters long.
+func Line(text string, limit int) string { return line(text, limit) }
+
 // line makes one line of a text: without control characters, without characters
 // that are not seen or that turn the direction of others, at most limit
 // characters. What a plugin says may come from anybody.
