@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -180,6 +181,9 @@ func (s *section) webhook() *Webhook {
 	}
 	f := s.d.open(at, n)
 	w := &Webhook{Key: f.secret("key"), Body: f.template("body")}
+	if _, err := channel.CompileBody(w.Body); w.Body != "" && err != nil {
+		s.d.bad(at.field("body"), f.n.get("body").pos, "%s", err)
+	}
 	if u := f.take("url"); u != nil {
 		w.URL = s.d.address(at.field("url"), u)
 	}
@@ -223,13 +227,6 @@ func isURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// chatSchemes are the services that an address of chat may name.
-var chatSchemes = []string{
-	"bark", "discord", "generic", "gotify", "googlechat", "hangouts", "ifttt", "join", "lark", "logger", "matrix", "mattermost",
-	"notifiarr", "ntfy", "opsgenie", "pagerduty", "pushbullet", "pushover", "rocketchat", "signal", "slack", "smtp", "teams",
-	"telegram", "wecom", "zulip",
-}
-
 // chat reads one address of a chat service or a list of them.
 func (s *section) chat() []Secret {
 	var all []Secret
@@ -238,18 +235,9 @@ func (s *section) chat() []Secret {
 		if v.Reveal() == "" {
 			return
 		}
-		scheme, _, found := strings.Cut(v.Reveal(), "://")
-		service, _, _ := strings.Cut(scheme, "+")
-		switch {
 		// What stands there may be a token, so it is not shown.
-		case !found:
-			s.d.bad(at, n.pos, `not the address of a chat service; write for example "slack://hook:TOKEN@webhook" or "ntfy://ntfy.sh/TOPIC"`)
-		case !slices.Contains(chatSchemes, service):
-			hint := didYouMean(service, slices.Values(chatSchemes))
-			if hint == "" {
-				hint = "; known are " + strings.Join(chatSchemes, ", ")
-			}
-			s.d.bad(at, n.pos, "%s is not a known chat service%s", quote(service), hint)
+		if err := checkChat(v.Reveal()); err != nil {
+			s.d.bad(at, n.pos, "%s", strings.TrimPrefix(err.Error(), "chat: "))
 		}
 		all = append(all, v)
 	}
@@ -266,6 +254,15 @@ func (s *section) chat() []Secret {
 		read(s.at.field("chat"), n)
 	}
 	return all
+}
+
+// checkChat tells what is wrong with an address. One of Matrix with a user signs in
+// when it is made, which a look at a config must not do.
+func checkChat(address string) error {
+	if u, err := url.Parse(address); err == nil && strings.EqualFold(u.Scheme, "matrix") && u.Hostname() != "" {
+		return nil
+	}
+	return channel.CheckChat(address)
 }
 
 // template reads a text for people that is a template, or the file that holds it.

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"time"
+
+	"jaque.sh/jaque/appliance/rule/message"
 )
 
 // channelKinds are the kinds of channel that have rates and templates.
@@ -26,7 +28,6 @@ type delivery struct {
 	canaryAt  *path
 	canaryPos Position
 	contact   []ref
-	texts     []place // of the templates
 }
 
 // delivery reads #Delivery.
@@ -42,10 +43,7 @@ func (d *decoder) delivery(at *path, n *node) delivery {
 			out.rate(d.open(rates.at.field(kind), r), kind)
 		}
 		if t := templates.take(kind); t != nil {
-			f := d.open(templates.at.field(kind), t)
-			out.Templates[kind] = Template{f.template("subject"), f.template("text"), f.template("html")}
-			f.done()
-			out.texts = append(out.texts, place{f.at, t})
+			out.Templates[kind] = d.open(templates.at.field(kind), t).templates(kind)
 		}
 	}
 	rates.done()
@@ -68,6 +66,27 @@ func (out *delivery) rate(s *section, kind string) {
 	if r.Messages > 0 {
 		out.Rates[kind] = r
 	}
+}
+
+// templates reads #Template. Each part is tried alone, so that it is known which one
+// is wrong.
+func (s *section) templates(kind string) Template {
+	t := Template{s.template("subject"), s.template("text"), s.template("html")}
+	if s.done() == 0 && s.n != nil && t == (Template{}) && len(s.n.fields) == 0 {
+		s.d.bad(s.at, s.n.pos, `says nothing; write subject, text or html, or leave it out`)
+	}
+	for _, part := range []struct {
+		name string
+		only Template
+	}{{"subject", Template{Subject: t.Subject}}, {"text", Template{Text: t.Text}}, {"html", Template{HTML: t.HTML}}} {
+		if part.only == (Template{}) {
+			continue
+		}
+		if _, err := message.Compile(kind, part.only.Subject, part.only.Text, part.only.HTML); err != nil {
+			s.d.bad(s.at.field(part.name), s.n.get(part.name).pos, "%s", strings.TrimPrefix(err.Error(), "template "+part.name+" of channel "+kind+": "))
+		}
+	}
+	return t
 }
 
 // canary reads #Canary.
