@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
@@ -20,7 +21,7 @@ type Body struct{ template *template.Template }
 // is called costs as much as some rounds, because it needs stack.
 const (
 	maxBody    = 4 << 20
-	maxRounds  = 1_000_000
+	maxRounds  = 200_000
 	callRounds = 100
 )
 
@@ -30,7 +31,7 @@ var errTooMuch = errors.New("the template of the body does not end: it loops or 
 // CompileBody compiles a template and tries it with samples, so that a name that
 // does not exist is found before there is anything to tell.
 func CompileBody(text string) (*Body, error) {
-	t, err := template.New("body").Option("missingkey=error").Funcs(functions(nil)).Parse(text)
+	t, err := template.New("body").Option("missingkey=zero").Funcs(functions(nil)).Parse(text)
 	if err != nil {
 		return nil, plain(err)
 	}
@@ -39,13 +40,29 @@ func CompileBody(text string) (*Body, error) {
 			count(each.Root, callRounds)
 		}
 	}
-	b := &Body{t}
-	for _, p := range samples() {
-		if _, err := b.Render(p); err != nil {
+	// What a sample cannot have is a mistake; what an object has not is "".
+	strict := &Body{template.Must(t.Clone()).Option("missingkey=error")}
+	for _, p := range samples(labelNames(text)) {
+		_, err := strict.Render(p)
+		switch {
+		case err != nil && p.Test && !errors.Is(err, errTooMuch):
+			return nil, fmt.Errorf("%w (tried with a test message, which has no items: write {{range .items}} or .first)", err)
+		case err != nil:
 			return nil, err
 		}
 	}
-	return b, nil
+	return &Body{t}, nil
+}
+
+// namesLabel finds the labels that a template names: every object could have them.
+var namesLabel = regexp.MustCompile(`labels\.([\p{L}_][\p{L}\p{Nd}_]*)`)
+
+func labelNames(text string) map[string]string {
+	names := map[string]string{"env": "prod"}
+	for _, found := range namesLabel.FindAllStringSubmatch(text, -1) {
+		names[found[1]] = "value"
+	}
+	return names
 }
 
 // Render returns what is sent for a payload.
@@ -142,7 +159,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // generic returns a payload as templates see it.
 func generic(p *Payload) (any, error) {
-	text, err := json.Marshal(p)
+	seen := struct {
+		*Payload
+		First PayloadItem `json:"first"`
+	}{p, PayloadItem{Labels: p.spare, Steps: []string{}, Others: []string{}}}
+	if len(p.Items) > 0 {
+		seen.First = p.Items[0]
+	}
+	text, err := json.Marshal(seen)
 	if err != nil {
 		return nil, err
 	}
@@ -167,10 +191,24 @@ func whole(v any) any {
 		}
 	case map[string]any:
 		for k := range v {
+			if k == "labels" {
+				v[k] = texts(v[k])
+				continue
+			}
 			v[k] = whole(v[k])
 		}
 	}
 	return v
+}
+
+// texts makes labels of which a missing one is "".
+func texts(v any) map[string]string {
+	out := map[string]string{}
+	labels, _ := v.(map[string]any)
+	for name, value := range labels {
+		out[name], _ = value.(string)
+	}
+	return out
 }
 
 // plain takes what only programmers know out of an error of text/template.
@@ -179,18 +217,18 @@ func plain(err error) error {
 }
 
 // samples are payloads with everything and with as little as there can be.
-func samples() []*Payload {
+func samples(labels map[string]string) []*Payload {
 	since := "2026-03-01T08:00:00Z"
 	one := PayloadItem{
 		Object: "web1!http", Host: "web1", Service: "http", Alias: "Shop", Address: "192.0.2.10", Kind: "PROBLEM", Number: 1,
 		State: "CRITICAL", StateType: "hard", Was: "OK", Output: `"quoted" & <b>`, LongOutput: "first\nsecond", Perfdata: "time=1s",
-		Time: since, Since: &since, Labels: map[string]string{"env": "prod"}, Author: "ann", Comment: "on it", Policy: "shop",
+		Time: since, Since: &since, Labels: labels, Author: "ann", Comment: "on it", Policy: "shop",
 		Steps: []string{"second line"}, Others: []string{"bob"}, URL: "https://jaque.example/services/web1/http",
 	}
 	full := &Payload{
 		Version: PayloadVersion, ID: "m1", Thread: "t1", Kind: "PROBLEM", Contact: "ann", Alias: "Ann", Channel: "webhook", Repeat: true,
 		Time: since, Root: "switch1", URL: "https://jaque.example", Subject: "web1: http is CRITICAL", Text: "a\nb", Short: "a",
-		Count: 2, Items: []PayloadItem{one, {Object: "web1", Host: "web1", Labels: map[string]string{}, Steps: []string{}, Others: []string{}}},
+		Count: 2, Items: []PayloadItem{one, {Object: "web1", Host: "web1", Labels: labels, Steps: []string{}, Others: []string{}}},
 	}
-	return []*Payload{full, {Version: PayloadVersion, Kind: "TEST", Test: true, Contact: "ann", Items: []PayloadItem{}}}
+	return []*Payload{full, {Version: PayloadVersion, Kind: "TEST", Test: true, Contact: "ann", Items: []PayloadItem{}, spare: labels}}
 }

@@ -35,6 +35,8 @@ type Payload struct {
 	Count   int    `json:"count"` // of items
 
 	Items []PayloadItem `json:"items"`
+
+	spare map[string]string // the labels of the item that templates see where there is none
 }
 
 // PayloadItem is what happened to one object.
