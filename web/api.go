@@ -57,7 +57,15 @@ func (s *site) apiRoutes() []route {
 		Params: []wire.Param{{Name: "Idempotency-Key", In: "header", Type: "string", Help: "any text; a command that comes again with it is answered as before and not carried out again"}},
 		Status: 202, Write: true, Other: map[int]string{200: "Preview"},
 	}}}
+	notes, try := notifyParams(), route{name: "api_notify_test", path: root + "/notify/test", post: s.tryNotify, doc: []wire.Route{{
+		Method: "POST", Path: root + "/notify/test", Help: "send a marked message to a contact now", Body: "NotifyTest", Answer: "NotifyTested", Status: 200, Write: true,
+	}}}
 	return []route{
+		get("api_explain", "/explain", s.explainRoute, "who is told of an object, and why or why not", "Explanation", explainParams()...),
+		get("api_notifications", "/notifications", s.notifications, "the notification log, newest first", "Notifications", notes...),
+		get("api_notifications_open", "/notifications/open", s.openNotifications, "messages that are not delivered yet", "OpenRequests", openParams()...),
+		get("api_contacts", "/contacts", s.contacts, "who can be told, and who is on call", "Contacts"),
+		try,
 		get("api_status", "/status", s.status, "what this process is and how it does", "Status"),
 		get("api_hosts", "/hosts", s.list(object.Host), "hosts", "Hosts", listParams()...),
 		get("api_services", "/services", s.list(object.Service), "services", "Services", listParams()...),

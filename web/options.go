@@ -95,6 +95,10 @@ type Options struct {
 	Canary func() Canary
 	// Delivery tells how notifications go out; nil = this process sends none.
 	Delivery func() Delivery
+	// TestNotify sends a marked message to a contact over a channel, "" = over each;
+	// nil = this process sends none. The error says that there is no such contact or
+	// channel.
+	TestNotify func(ctx context.Context, contact, channel string) ([]TestOutcome, error)
 
 	Stop   <-chan struct{} // closed when the process stops, so that streams end
 	Logger *slog.Logger

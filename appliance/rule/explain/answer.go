@@ -95,6 +95,7 @@ type Ahead struct {
 
 // Record is a decision that stands on the log.
 type Record struct {
+	Object object.ID
 	Time   object.Time
 	Event  string // id of the event
 	Seq    uint64 // its position on the log
@@ -122,7 +123,7 @@ type Status string
 // The statuses of deliveries.
 const (
 	Waiting   Status = "waiting"   // not delivered yet
-	Failed    Status = "failing"   // an attempt failed; it is tried again
+	Failed    Status = "failed"   // an attempt failed; it is tried again
 	Delivered Status = "delivered" // final
 	Abandoned Status = "abandoned" // given up; final
 	Unsaid    Status = "unknown"   // its outcome is not in what was read

@@ -96,7 +96,7 @@ func Records(events []event.Event, open []Open) []Record {
 
 func recordOf(e *event.Event, n *event.Note) Record {
 	r := Record{
-		Time: e.Time, Event: e.ID, Seq: e.Seq, Cause: string(e.Kind), Author: e.Author, Text: e.Text,
+		Object: e.Object, Time: e.Time, Event: e.ID, Seq: e.Seq, Cause: string(e.Kind), Author: e.Author, Text: e.Text,
 		Kind: notify.Kind(n.Kind), Send: n.Send, Number: n.Number, Policy: n.Policy, Steps: n.Steps,
 		By: notify.Gate(n.By), Until: n.Until, Gates: noted(n.Gates), Why: n.Blocking().Why,
 	}
