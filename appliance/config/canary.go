@@ -42,34 +42,32 @@ func canaryRule(k object.Kind, every time.Duration) *object.Rule {
 // tellCanary says who hears of the canary: the address outside, and the contact that
 // is to be told of each round.
 func (l *loader) tellCanary() {
-	if len(l.canaries) == 0 {
-		return
-	}
 	c, set := l.delivery.Canary, l.out.Set
-	everything := object.Reach{Options: object.NoteAll}
-	own := &object.Contact{Name: CanaryContact, Alias: "the canary", Notify: &object.ContactNotification{Hosts: everything, Services: everything}}
-	if i := slices.IndexFunc(l.persons, func(p *person) bool { return p.Name == CanaryContact }); i >= 0 {
-		l.bad(l.persons[i].at, l.persons[i].pos, "the canary of delivery has a contact of this name; write another name")
+	if c.Every == 0 {
 		return
 	}
-	if c.URL.Reveal() != "" {
-		own.Notify.Channels = []string{ChannelCanary}
-	}
-	n := &object.Notification{Name: "canary", Contacts: []*object.Contact{own}, Options: object.NoteAll, Heartbeat: true}
+	var told []*object.Contact
 	for _, r := range l.delivery.contact {
-		other := set.Contacts[r.name]
-		if other == nil {
-			l.unknown(r, "contact", keys(l.out.Contacts))
+		l.wanted[r.name] = true
+		if other := set.Contacts[r.name]; other != nil {
+			told = append(told, other)
 			continue
 		}
-		l.wanted[r.name] = true
-		n.Contacts = append(n.Contacts, other)
+		l.unknown(r, "contact", keys(l.out.Contacts))
 	}
-	if len(own.Notify.Channels) == 0 {
-		n.Contacts = n.Contacts[1:]
-	} else {
+	if i := slices.IndexFunc(l.persons, func(p *person) bool { return p.Name == CanaryContact }); i >= 0 {
+		l.bad(l.persons[i].at, l.persons[i].pos, "the canary of delivery has a contact of this name; write another name")
+	}
+	if c.URL.Reveal() != "" {
+		everything := object.Reach{Options: object.NoteAll}
+		own := &object.Contact{Name: CanaryContact, Alias: "the canary", Notify: &object.ContactNotification{
+			Hosts: everything, Services: everything, Channels: []string{ChannelCanary},
+		}}
 		set.Contacts[CanaryContact] = own
+		told = append(told, own)
 	}
-	slices.SortFunc(n.Contacts, func(a, b *object.Contact) int { return strings.Compare(a.Name, b.Name) })
-	set.Get(object.ServiceID(CanaryHost, CanaryService)).Notify = n
+	slices.SortFunc(told, func(a, b *object.Contact) int { return strings.Compare(a.Name, b.Name) })
+	if o := set.Get(object.ServiceID(CanaryHost, CanaryService)); l.canaries[object.HostID(CanaryHost)] {
+		o.Notify = &object.Notification{Name: "canary", Contacts: told, Options: object.NoteAll, Heartbeat: true}
+	}
 }

@@ -84,13 +84,22 @@ func (e *Escalation) title() string {
 	return strings.Join(parts, ", ")
 }
 
+// before tells whether a step begins before another one that begins in the same way:
+// by the age of a problem, by the number of a notification, or by both.
+func (e *Escalation) before(other *step) bool {
+	if (e.After > 0) != (other.After > 0) || (e.From > 0) != (other.From > 0) {
+		return false
+	}
+	return e.After < other.After && e.From <= other.From || e.After <= other.After && e.From < other.From
+}
+
 // policiesOf appends the policies that may have their say about an object, in order.
 func (l *loader) policiesOf(o *object.Object, list []int) []int {
 	var closed *policy
 	for i, p := range l.policies {
 		// Behind one that always has its say it only matters whether there is an object
-		// at all.
-		if closed != nil && p.matched > 0 || !p.holds(o) {
+		// at all, for the policy and for each of its patterns.
+		if closed != nil && p.matched > 0 && len(p.objects)+len(p.except) == 0 || !p.holds(o) {
 			continue
 		}
 		p.matched++
@@ -224,7 +233,7 @@ func (l *loader) policyNames() {
 		last := &step{}
 		for _, e := range p.steps {
 			l.toldNames(e.told)
-			if e.After < last.After || e.From < last.From {
+			if e.before(last) {
 				l.bad(e.at, e.pos, "begins before the step above it; write the steps in the order in which they begin")
 			}
 			last = e
@@ -244,7 +253,7 @@ func (l *loader) policyWarnings(p *policy) {
 	}
 	for _, one := range slices.Concat(p.objects, p.except) {
 		if one.hits == 0 {
-			l.warning(one.at, one.pos, "%s leaves nothing to choose here; correct or remove it", quote(one.name))
+			l.warning(one.at, one.pos, "%s fits no object that the rest of the policy chooses; correct or remove it", quote(one.name))
 		}
 	}
 	// Each step that begins by the age of a problem makes one more notification.

@@ -278,6 +278,7 @@ func (s *section) template(name string) string {
 		s.d.bad(s.at.field(name), s.n.get(name).pos, "cannot read the template in %s: %s", quote(file), plainError(err))
 	case strings.TrimSpace(string(content)) == "":
 		s.d.bad(s.at.field(name), s.n.get(name).pos, "the file %s is empty; write the template into it", quote(file))
+		return ""
 	}
 	return string(content)
 }

@@ -34,7 +34,7 @@ type delivery struct {
 func (d *decoder) delivery(at *path, n *node) delivery {
 	s := d.open(at, n)
 	out := delivery{Delivery: Delivery{Rates: usualRates(), Templates: map[string]Template{}}}
-	out.URL = strings.TrimRight(s.web("url"), "/")
+	out.URL = strings.TrimRight(s.web("url", "https://monitoring.example.com"), "/")
 	out.Deadline = s.duration("deadline", usualDeadline, false)
 	rates := d.open(at.field("rates"), s.take("rates"))
 	templates := d.open(at.field("templates"), s.take("templates"))
@@ -48,7 +48,7 @@ func (d *decoder) delivery(at *path, n *node) delivery {
 	}
 	rates.done()
 	templates.done()
-	out.TelegramAPI = strings.TrimRight(s.web("telegram_api"), "/")
+	out.TelegramAPI = strings.TrimRight(s.web("telegram_api", "https://api.telegram.org"), "/")
 	if c := s.take("canary"); c != nil {
 		out.canary(d.open(at.field("canary"), c))
 		out.canaryAt, out.canaryPos = at.field("canary"), c.pos
@@ -106,10 +106,10 @@ func (out *delivery) canary(s *section) {
 }
 
 // web reads a URL that is no secret.
-func (s *section) web(name string) string {
+func (s *section) web(name, example string) string {
 	text := s.text(name)
 	if text != "" && !isURL(text) {
-		s.d.bad(s.at.field(name), s.n.get(name).pos, `%s is not a URL of the web; write "https://monitoring.example.com"`, quote(text))
+		s.d.bad(s.at.field(name), s.n.get(name).pos, `%s is not a URL of the web; write %s`, quote(text), quote(example))
 	}
 	return text
 }
