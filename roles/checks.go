@@ -39,12 +39,14 @@ func newChecks(r *probe.Runner, p *projection.Projection, c *config.Config) *che
 }
 
 // use switches to another generation.
-func (x *checks) use(c *config.Config) {
+func (x *checks) use(c *config.Config) { x.config.Store(newGeneration(c)) }
+
+func newGeneration(c *config.Config) *generation {
 	g := &generation{Config: c, macros: make(map[string]string, len(c.Macros))}
 	for name, value := range c.Macros {
 		g.macros[name] = value.Reveal()
 	}
-	x.config.Store(g)
+	return g
 }
 
 // shellSigns are taken out of what plugins and operators wrote before it stands
