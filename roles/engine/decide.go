@@ -322,6 +322,9 @@ func (e *Engine) done(key int32, p *pending) {
 		e.record(key, p)
 	}
 	e.answer(p.now.order, nil)
+	if _, isTick := p.now.command.(fold.Tick); isTick {
+		e.state.entries[key].ticked = 0 // it had an effect
+	}
 	o := e.state.entries[key].obj
 	if e.next(key, p) {
 		return

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
@@ -85,7 +86,7 @@ func TestARehearsalAndTheEngineTellTheSame(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 4))
 			tr := trial.New(object.At(time.Now()), rnd.IntN)
 			s := tr.Scene()
-			got := rehearse.Run(s, rehearse.Limits{})
+			got := rehearse.Run(s, deliver.Limits{})
 			s.Set = tr.Set() // the engine shall share nothing with the rehearsal
 			want, refused := live(t, tr, s)
 			for i := range got.Entries {

@@ -113,6 +113,9 @@ func (w *world) fold() {
 func (w *world) done(key int32) {
 	t := &w.things[key]
 	command := t.now.command
+	if _, is := command.(fold.Tick); is {
+		t.ticked = 0 // it had an effect
+	}
 	if w.following(key) {
 		return
 	}

@@ -38,11 +38,11 @@ func verdicts(base Entry, n *event.Note, p *event.Person, requests *[]event.Requ
 	case p.Told:
 		base.Told, base.Until = true, 0
 		base.Why = chosen(p)
-	case p.By != "":
-		base.Gate, base.Why = p.By, p.Blocking().Why
-		return []Entry{base}
 	default:
-		base.Gate, base.Why = n.By, n.Blocking().Why
+		base.Gate, base.Why = p.By, p.Blocking().Why
+		if base.Why == "" { // a gate of the object has decided for everybody
+			base.Gate, base.Why = n.By, n.Blocking().Why
+		}
 		return []Entry{base}
 	}
 	if len(p.Channels) == 0 {

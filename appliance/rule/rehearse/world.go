@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
@@ -63,25 +64,32 @@ type world struct {
 }
 
 // Run plays a scene. Limits say how messages go out.
-func Run(s *Scene, l Limits) *Outcome {
-	w := &world{scene: s, set: s.Set, now: s.Start, keys: map[object.ID]int32{}, post: newPost(l)}
+func Run(s *Scene, l deliver.Limits) *Outcome {
+	w := &world{scene: s, set: s.Set, now: s.Start, keys: map[object.ID]int32{}}
+	w.post = newPost(w, l)
 	w.refresh()
 	w.people()
 	for key := range w.things {
 		w.planSpread(int32(key))
 	}
-	acts := s.Acts
+	w.play(s.Acts)
+	w.drain()
+	return &w.out
+}
+
+// play lets time pass until the end, and beyond it until somebody is told.
+func (w *world) play(acts []Act) {
+	s := w.scene
 	for {
 		next := w.next(acts)
 		switch {
 		case next == 0 || next > s.End && s.Beyond <= 0 || next > s.End.Add(s.Beyond) || w.found:
-			return &w.out
+			return
+		case next > s.End && w.now <= s.End:
+			w.decisions = 0
 		case next > s.End && w.decisions > maxBeyond:
 			w.out.Cut = true
-			return &w.out
-		}
-		if next > s.End && w.now <= s.End {
-			w.decisions = 0
+			return
 		}
 		w.now = max(w.now, next)
 		for len(acts) > 0 && acts[0].At <= w.now {

@@ -8,7 +8,7 @@ import (
 )
 
 // Length is how long a trial lasts.
-const Length = 90 * time.Minute
+const Length = 60 * time.Minute
 
 // Trial is one random config with what happens in it.
 type Trial struct {
@@ -35,7 +35,7 @@ func New(start object.Time, pick func(n int) int) *Trial {
 	}, start: start}
 	set := m.set()
 	for i, o := range set.Objects {
-		t.takes[o.ID] = time.Millisecond << i
+		t.takes[o.ID] = 3 * time.Millisecond << i
 		t.fates[o.ID] = fates(o, start, pick)
 	}
 	t.acts = acts(set, start, pick)

@@ -1,0 +1,246 @@
+package rehearse_test
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/fold"
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/rehearse"
+	"jaque.sh/jaque/appliance/rule/rehearse/trial"
+)
+
+// begin is when trials start: a time at which all periods of them are fresh.
+const begin = object.Time(1_767_225_600_000) // 2026-01-01
+
+// flip turns one gate around, a moment before the decision in which it has blocked:
+// by a change of the config from then on, or by what an operator or a check does.
+type flip struct {
+	gate   notify.Gate
+	at     object.Time
+	config func(*object.Set)
+	act    *rehearse.Act
+}
+
+// flipped is a scene with gates turned around.
+type flipped struct {
+	trial *trial.Trial
+	flips []flip
+}
+
+func (f *flipped) run() *rehearse.Outcome {
+	s := f.trial.Scene()
+	times := map[object.Time]bool{}
+	acts := slices.Clone(s.Acts)
+	for _, x := range f.flips {
+		times[x.at] = true
+		if x.act != nil {
+			acts = append(acts, *x.act)
+		}
+	}
+	for at := range times {
+		set := f.trial.Set()
+		for _, x := range f.flips {
+			if x.at <= at && x.config != nil {
+				x.config(set)
+			}
+		}
+		acts = append(acts, rehearse.Act{At: at, Set: set})
+	}
+	slices.SortStableFunc(acts, func(a, b rehearse.Act) int { return cmp.Compare(a.At, b.At) })
+	s.Acts = acts
+	return rehearse.Run(s, deliver.Limits{})
+}
+
+// policies lets every policy of an object be changed without those of others.
+func policies(id object.ID, change func(*object.Set, *object.Notification)) func(*object.Set) {
+	return func(set *object.Set) {
+		o := set.Get(id)
+		at := &o.Notify
+		for *at != nil {
+			n := **at
+			change(set, &n)
+			*at = &n
+			at = &n.Else
+		}
+	}
+}
+
+// turn returns what turns around the gate that has blocked a verdict; ok is false for
+// one that only the verdict about the problem itself can.
+func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
+	host := object.HostID(e.Object.Host())
+	f = flip{gate: notify.Gate(e.Gate), at: at}
+	do := func(id object.ID, c fold.Command) { f.act = &rehearse.Act{At: at, Object: id, Command: c} }
+	tell := func(c program.Command) { f.act = &rehearse.Act{At: at, Program: c} }
+	contact := func(change func(*object.ContactNotification)) {
+		f.config = func(set *object.Set) { change(set.Contacts[e.Contact].Notify) }
+	}
+	policy := func(change func(*object.Notification)) {
+		f.config = policies(e.Object, func(_ *object.Set, n *object.Notification) { change(n) })
+	}
+	switch f.gate {
+	case notify.GateProgram:
+		tell(program.Switch{What: object.ProgramNotifications, On: true, Author: "op"})
+	case notify.GatePolicy:
+		policy(func(n *object.Notification) { n.States, n.Period = 0, nil })
+	case notify.GatePeriod:
+		do(e.Object, fold.Tune{Name: event.SettingNotePeriod, Value: "always", Author: "op"})
+	case notify.GateSwitch:
+		do(e.Object, fold.Switch{What: object.SwitchNotifications, On: true, Author: "op"})
+	case notify.GateOption:
+		policy(func(n *object.Notification) { n.Options = object.NoteAll })
+	case notify.GateHard:
+		if e.Kind == string(notify.Recovery) {
+			do(e.Object, fold.Result{State: object.Down, Output: "submitted, so hard at once"})
+		} else {
+			do(e.Object, fold.Tune{Name: event.SettingAttempts, Value: "1", Author: "op"})
+		}
+	case notify.GateAcknowledged:
+		do(e.Object, fold.RemoveAcknowledgement{Author: "op"})
+	case notify.GateDependency:
+		f.config = func(set *object.Set) { set.Get(e.Object).Depends, set.Get(host).Depends = nil, nil }
+	case notify.GateDelay:
+		policy(func(n *object.Notification) { n.FirstDelay = 0 })
+	case notify.GateFlapping:
+		do(e.Object, fold.Switch{What: object.SwitchFlapDetection, Author: "op"})
+	case notify.GateDowntime, notify.GateFlexible:
+		do(e.Object, fold.CancelDowntimes{All: true, Author: "op"})
+	case notify.GateHostDowntime:
+		do(host, fold.CancelDowntimes{All: true, Author: "op"})
+	case notify.GateRepeat, notify.GateInterval:
+		do(e.Object, fold.DelayNotification{Until: at, Author: "op"})
+	case notify.GateHost:
+		do(host, fold.Result{State: object.Up, Output: "submitted"})
+	case notify.GateChosen:
+		f.config = policies(e.Object, func(set *object.Set, n *object.Notification) {
+			n.Contacts = with(n.Contacts, set.Contacts[e.Contact])
+			n.Steps = slices.Clone(n.Steps)
+			for i := range n.Steps {
+				s := *n.Steps[i]
+				s.Contacts = with(s.Contacts, set.Contacts[e.Contact])
+				n.Steps[i] = &s
+			}
+		})
+	case notify.GateImportance:
+		policy(func(n *object.Notification) { n.Importance = 9 })
+	case notify.GateContactSwitch:
+		tell(program.SwitchContact{Name: e.Contact, Hosts: true, Services: true, On: true, Author: "op"})
+	case notify.GateContactPeriod:
+		contact(func(n *object.ContactNotification) { n.Hosts.Period, n.Services.Period = nil, nil })
+	case notify.GateContactOption, notify.GateContactProblem:
+		contact(func(n *object.ContactNotification) {
+			n.Hosts.Options, n.Services.Options = object.NoteAll, object.NoteAll
+		})
+	default:
+		return f, false
+	}
+	return f, true
+}
+
+// with returns contacts and one more.
+func with(all []*object.Contact, c *object.Contact) []*object.Contact {
+	if slices.Contains(all, c) {
+		return all
+	}
+	all = append(slices.Clone(all), c)
+	slices.SortFunc(all, func(a, b *object.Contact) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+// verdicts returns those about a contact and a kind in a span, the newest last.
+func verdicts(out *rehearse.Outcome, like *rehearse.Entry, from, to object.Time) (all []rehearse.Entry) {
+	for _, e := range out.Entries {
+		if e.Object == like.Object && e.Contact == like.Contact && e.Kind == like.Kind && e.Time >= from && e.Time <= to {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// ofTold tells whether a verdict may hang on who was told of the problem.
+func ofTold(e *rehearse.Entry) bool {
+	gate := notify.Gate(e.Gate)
+	return e.Kind == string(notify.Recovery) && (gate == notify.GateChosen || gate == notify.GateContactProblem)
+}
+
+// open turns gates around, always the one that has blocked, until a contact is told
+// what a verdict has kept from him. It fails the test if a gate blocks again that was
+// turned around, or if the verdict is lost.
+func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) bool {
+	t.Helper()
+	turned := map[notify.Gate]int{}
+	now := *e
+	for {
+		gate := notify.Gate(now.Gate)
+		x, ok := turn(&now, e.Time-1)
+		switch {
+		case turned[gate] > 1, turned[gate] > 0 && !ofTold(&now), depth > 3:
+			t.Errorf("scenario %d: %+v\n the gate %s was turned around and blocks again: %+v", seed, *e, gate, now)
+			return false
+		case !ok || turned[gate] > 0:
+			// Nobody, or not the contact, was told of the problem: that is turned around.
+			problem := now
+			problem.Kind = string(notify.Problem)
+			all := verdicts(f.run(), &problem, 0, now.Time-1)
+			if len(all) == 0 || all[len(all)-1].Told {
+				t.Errorf("scenario %d: %+v\n was told of the problem, or the problem has no verdict", seed, now)
+				return false
+			}
+			if !f.open(t, seed, &all[len(all)-1], depth+1) {
+				return false
+			}
+		default:
+			f.flips = append(f.flips, x)
+		}
+		turned[gate]++
+		// What is turned around a moment before may have been told of there already.
+		all := verdicts(f.run(), e, e.Time-1, e.Time)
+		if len(all) == 0 {
+			t.Errorf("scenario %d: %+v\n has no verdict any more after %s was turned around", seed, *e, gate)
+			return false
+		}
+		if slices.ContainsFunc(all, func(e rehearse.Entry) bool { return e.Told }) {
+			return true
+		}
+		now = all[len(all)-1]
+		for _, e := range all {
+			if turned[notify.Gate(e.Gate)] == 0 {
+				now = e
+			}
+		}
+	}
+}
+
+func TestTurningTheNamedGateAroundMakesTheRehearsalSend(t *testing.T) {
+	byGate, held := map[string]int{}, 0
+	for seed := 1; seed <= *scenarios && !t.Failed(); seed++ {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 5))
+		tr := trial.New(begin, rnd.IntN)
+		entries := rehearse.Run(tr.Scene(), deliver.Limits{}).Entries
+		for range min(len(entries), 12) {
+			e := entries[rnd.IntN(len(entries))]
+			if e.Told || e.Contact == "" {
+				continue
+			}
+			held++
+			byGate[e.Gate]++
+			f := &flipped{trial: tr}
+			if !f.open(t, seed, &e, 0) {
+				break
+			}
+		}
+	}
+	t.Logf("%d scenarios, %d verdicts turned around", *scenarios, held)
+	for _, gate := range slices.Sorted(maps.Keys(byGate)) {
+		t.Logf("%5d %s", byGate[gate], gate)
+	}
+}
