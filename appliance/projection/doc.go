@@ -4,6 +4,6 @@
 // One goroutine applies events in the order of the log; any number read. A
 // reader gets immutable values and never blocks the fold. It owns the states,
 // the counters by state, the index of comments and downtimes by what operators
-// refer to, and the list of subscribers to changes; it never decides anything.
-// Start reading at Projection.
+// refer to, the requests that are still to be delivered, and the lists of those who
+// are told of changes; it never decides anything. Start reading at Projection.
 package projection

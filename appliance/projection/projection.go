@@ -30,6 +30,7 @@ type Projection struct {
 
 	counts   counters
 	index    index
+	requests requests
 	program  atomic.Pointer[program.State]
 	position atomic.Pointer[journal.Position]
 	newest   atomic.Int64 // object.Time of the newest applied event
@@ -156,6 +157,10 @@ func (p *Projection) applyObject(e *event.Event) fold.Outcome {
 	}
 	old := s.state.Load()
 	next, outcome := fold.Apply(*old, e)
+	if outcome == fold.Accepted {
+		// Before the state shows it: a snapshot reads the states first.
+		p.requests.apply(e)
+	}
 	s.state.Store(&next)
 	if outcome == fold.Accepted {
 		p.counts.move(e.Object, old, &next, p.Set())

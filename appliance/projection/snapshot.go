@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
@@ -19,10 +20,11 @@ import (
 )
 
 // snapshotFormat is the first line of a snapshot. A build writes the newest and
-// still reads the first, which ended with the states: what is behind them was not
-// known then.
+// still reads those before: the first ended with the states, the second with the
+// index. What is behind that was not known then.
 const (
-	snapshotFormat = "jaque snapshot 2\n"
+	snapshotFormat = "jaque snapshot 3\n"
+	secondFormat   = "jaque snapshot 2\n"
 	firstFormat    = "jaque snapshot 1\n"
 )
 
@@ -61,6 +63,7 @@ func (p *Projection) Encode() (journal.Position, []byte) {
 	// between the two.
 	write(appendRecord(nil, program.AppendState(nil, p.Program())))
 	write(p.index.append(nil, object.Time(newest)))
+	write(appendParts(nil, deliver.AppendOpen(nil, p.requests.copy())))
 	_ = w.Close()
 	return at, out.Bytes()
 }
@@ -72,7 +75,7 @@ var errFormat = errors.New("not a snapshot of this build's format")
 func (p *Projection) Restore(at journal.Position, data []byte) error {
 	r := &reader{r: s2.NewReader(bytes.NewReader(data))}
 	format := string(r.bytes(len(snapshotFormat)))
-	if format != snapshotFormat && format != firstFormat {
+	if !slices.Contains([]string{snapshotFormat, secondFormat, firstFormat}, format) {
 		return errors.Join(errFormat, r.err)
 	}
 	epoch, newest, n := r.number(), r.number(), r.number()
@@ -92,14 +95,21 @@ func (p *Projection) Restore(at journal.Position, data []byte) error {
 		slots[id] = s
 		x.move(id, nil, st.Status.Extra, 0)
 	}
-	known := &program.State{}
-	if format == snapshotFormat {
+	known, open := &program.State{}, &deliver.Open{}
+	if format != firstFormat {
 		if raw := r.record(); r.err == nil {
 			if err := program.DecodeState(raw, known); err != nil {
 				return fmt.Errorf("the program's state: %w", err)
 			}
 		}
 		x.read(r)
+	}
+	if format == snapshotFormat {
+		if raw := r.parts(); r.err == nil {
+			if err := deliver.DecodeOpen(raw, open); err != nil {
+				return err
+			}
+		}
 	}
 	if r.err != nil {
 		return fmt.Errorf("snapshot is cut off or damaged: %w", r.err)
@@ -108,6 +118,7 @@ func (p *Projection) Restore(at journal.Position, data []byte) error {
 	p.slots = slots
 	p.mu.Unlock()
 	p.index.take(&x)
+	p.requests.take(open)
 	p.program.Store(known)
 	p.position.Store(&at)
 	p.fence.Store(epoch)
@@ -150,6 +161,28 @@ func (r *reader) bytes(n int) []byte {
 
 // record returns the next record; it is valid until the next call.
 func (r *reader) record() []byte { return r.bytes(int(min(r.number(), maxRecord+1))) }
+
+// partSize is how much of something long stands in one record.
+const partSize = 1 << 20
+
+// appendParts appends something that may be longer than a record: how many records
+// it is, and these.
+func appendParts(dst, data []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64((len(data)+partSize-1)/partSize))
+	for part := range slices.Chunk(data, partSize) {
+		dst = appendRecord(dst, part)
+	}
+	return dst
+}
+
+// parts returns what appendParts wrote.
+func (r *reader) parts() []byte {
+	var data []byte
+	for n := r.number(); n > 0 && r.err == nil; n-- {
+		data = append(data, r.record()...)
+	}
+	return data
+}
 
 // append appends what the index knows beside the states.
 func (x *index) append(dst []byte, now object.Time) []byte {

@@ -83,7 +83,7 @@ func TestASnapshotOfAnotherFormatIsRefused(t *testing.T) {
 	at, data := full().Encode()
 	plain := unpacked(t, data)
 	for name, text := range map[string][]byte{
-		"another version": append([]byte("jaque snapshot 3\n"), plain[bytes.IndexByte(plain, '\n')+1:]...),
+		"another version": append([]byte("jaque snapshot 4\n"), plain[bytes.IndexByte(plain, '\n')+1:]...),
 		"no format":       []byte("hello\n"),
 		"nothing":         nil,
 	} {

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -15,7 +16,7 @@ type Open struct {
 	incident map[object.ID]incident
 	sent     map[GroupKey]sending
 	seq      uint64      // of the newest event that was folded
-	newest   object.Time // of the outcomes
+	newest   object.Time // of the events that were folded
 	repeated uint64
 	pruneAt  int // what is remembered from which it is worth looking through it
 }
@@ -49,7 +50,7 @@ func (o *Open) Apply(e *event.Event) (added []*Pending, ended []string) {
 	if e.Stream != event.Log || !Concerns(e) || e.Seq != 0 && e.Seq <= o.seq {
 		return nil, nil
 	}
-	o.seq = max(o.seq, e.Seq)
+	o.seq, o.newest = max(o.seq, e.Seq), max(o.newest, e.Time)
 	if o.pending == nil {
 		o.pending, o.incident, o.sent = map[string]*Pending{}, map[object.ID]incident{}, map[GroupKey]sending{}
 	}
@@ -68,10 +69,10 @@ func (o *Open) ask(e *event.Event) (added []*Pending) {
 	if e.Status != nil && e.Status.Problem != 0 {
 		known = incident{e.Status.Problem, e.Status.Root, e.Time}
 		o.incident[e.Object] = known
-		o.prune(e.Time)
+		o.prune()
 	}
 	for _, p := range pending(lean(e)) {
-		if p.Note.Kind == recovery && p.Since == 0 && known.at.Add(memoryOf) > e.Time {
+		if p.Note.Kind == recovery && p.Since == 0 && known.at.Add(memoryOf) > o.newest {
 			p.Since, p.Root = known.since, known.root
 		}
 		if o.pending[p.ID] == nil {
@@ -86,7 +87,6 @@ func (o *Open) ask(e *event.Event) (added []*Pending) {
 func (o *Open) outcome(e *event.Event) (ended []string) {
 	id := e.Facts[event.FactRequest]
 	p := o.pending[id]
-	o.newest = max(o.newest, e.Time)
 	if e.Kind == event.NotificationFailed {
 		if p != nil {
 			o.pending[id] = p.failed(e)
@@ -125,7 +125,7 @@ func (o *Open) remember(e *event.Event, p *Pending) {
 	k := GroupKey{e.Facts[event.FactContact], e.Facts[event.FactChannel], group}
 	if e.Time >= o.sent[k].at {
 		o.sent[k] = sending{e.Time, e.Facts[event.FactThread]}
-		o.prune(e.Time)
+		o.prune()
 	}
 	if root := rootOf(group); root != "" && root != e.Object && p != nil && p.Since != 0 {
 		if known := o.incident[e.Object]; known.since == p.Since {
@@ -136,7 +136,7 @@ func (o *Open) remember(e *event.Event, p *Pending) {
 }
 
 // prune forgets what is too old to matter, once there is much.
-func (o *Open) prune(now object.Time) {
+func (o *Open) prune() {
 	if len(o.sent)+len(o.incident) < o.pruneAt {
 		return
 	}
@@ -146,11 +146,18 @@ func (o *Open) prune(now object.Time) {
 		}
 	}
 	for id, i := range o.incident {
-		if i.at.Add(memoryOf) <= now {
+		if i.at.Add(memoryOf) <= o.newest {
 			delete(o.incident, id)
 		}
 	}
 	o.pruneAt = max(minPrune, 2*(len(o.sent)+len(o.incident)))
+}
+
+// Clone returns a copy that what is folded later does not change.
+func (o *Open) Clone() *Open {
+	c := *o
+	c.pending, c.incident, c.sent = maps.Clone(o.pending), maps.Clone(o.incident), maps.Clone(o.sent)
+	return &c
 }
 
 // Get returns an open request, nil if there is none with the ID.

@@ -147,6 +147,16 @@ func (s *Scanner) word(w string) {
 	s.pos += len(w)
 }
 
+// Raw reads any value and returns its text; the bytes are good until the data changes.
+func (s *Scanner) Raw() []byte {
+	s.peek()
+	start := s.pos
+	if s.Skip(); s.err != nil {
+		return nil
+	}
+	return s.data[start:s.pos]
+}
+
 // Skip reads any value and forgets it.
 func (s *Scanner) Skip() { s.skip(0) }
 

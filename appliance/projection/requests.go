@@ -1,0 +1,134 @@
+package projection
+
+import (
+	"slices"
+	"sync"
+
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+)
+
+// requests is what is to be delivered and not yet settled. The goroutine that
+// applies events writes it, everybody reads.
+type requests struct {
+	mu      sync.Mutex
+	open    deliver.Open
+	watches []*watch // replaced, never changed in place
+}
+
+// watch hands changes to one reader.
+type watch struct {
+	mu     sync.Mutex // held while the reader is called
+	closed bool
+	fn     func(added []*deliver.Pending, ended []string)
+}
+
+func (w *watch) call(added []*deliver.Pending, ended []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.fn(added, ended)
+	}
+}
+
+// apply folds an accepted event; nearly none asks for anything.
+func (r *requests) apply(e *event.Event) {
+	if !deliver.Concerns(e) {
+		return
+	}
+	r.mu.Lock()
+	added, ended := r.open.Apply(e)
+	watches := r.watches
+	r.mu.Unlock()
+	if len(added)+len(ended) == 0 {
+		return
+	}
+	for _, w := range watches {
+		w.call(added, ended)
+	}
+}
+
+// copy returns what there is now, for a snapshot.
+func (r *requests) copy() *deliver.Open {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.open.Clone()
+}
+
+// take replaces everything by what a snapshot holds.
+func (r *requests) take(o *deliver.Open) {
+	r.mu.Lock()
+	r.open = *o
+	added, watches := r.open.All(), r.watches
+	r.mu.Unlock()
+	if len(added) == 0 {
+		return
+	}
+	for _, w := range watches {
+		w.call(added, nil)
+	}
+}
+
+// OpenRequests returns the requests without a final outcome, in the order of the
+// log.
+func (p *Projection) OpenRequests() []*deliver.Pending {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.All()
+}
+
+// OpenRequest returns the open request with an ID, nil if there is none.
+func (p *Projection) OpenRequest(id string) *deliver.Pending {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.Get(id)
+}
+
+// WatchRequests returns the open requests, and calls fn with every later change in
+// order, on the goroutine that applies events. fn must not block and must not call
+// cancel; after cancel it is not called any more.
+func (p *Projection) WatchRequests(fn func(added []*deliver.Pending, ended []string)) (open []*deliver.Pending, cancel func()) {
+	r, w := &p.requests, &watch{fn: fn}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches = append(slices.Clone(r.watches), w)
+	return r.open.All(), func() {
+		w.mu.Lock()
+		w.closed = true
+		w.mu.Unlock()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.watches = slices.DeleteFunc(slices.Clone(r.watches), func(o *watch) bool { return o == w })
+	}
+}
+
+// GroupSent returns what the outcomes say of the newest message of a group within a
+// day.
+func (p *Projection) GroupSent(k deliver.GroupKey) deliver.Last {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.Sent(k)
+}
+
+// RepeatedOutcomes returns how many outcomes settled a request that was settled
+// before.
+func (p *Projection) RepeatedOutcomes() uint64 {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.Repeated()
+}
+
+// World returns what a plan of deliveries looks at.
+func (p *Projection) World() *deliver.World {
+	return &deliver.World{
+		Status: func(id object.ID) *event.Status {
+			if s := p.Look(id); s != nil {
+				return &s.Status
+			}
+			return nil
+		},
+		Object: func(id object.ID) *object.Object { return p.Set().Get(id) },
+		Sent:   p.GroupSent,
+	}
+}
