@@ -16,6 +16,9 @@ const (
 	longLines   = 15   // lines of long output
 	nameLimit   = 200  // characters of a name
 	commentSize = 1000 // characters of what somebody wrote
+	// addressLimit is how many bytes of an object's name stand in an address; a
+	// longer one would be cut by whoever shows it.
+	addressLimit = 500
 )
 
 // Data is what templates see. The fields of the first entry can be named directly:
@@ -110,7 +113,7 @@ func page(base string, id object.ID) string {
 
 // links fills in the addresses of the dashboard's pages about an entry.
 func (e *Entry) links(m *Message, base string) {
-	if base == "" {
+	if base == "" || len(e.id) > addressLimit {
 		return
 	}
 	e.URL = page(base, e.id)

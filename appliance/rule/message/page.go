@@ -180,8 +180,8 @@ const mailHTML = `<!DOCTYPE html>
 </td></tr>
 {{- end}}
 {{- if .Tally}}
-<tr><td style="padding:14px 24px 0;font-size:13px;line-height:28px">
-{{- range .Tally}}<span style="display:inline-block;margin:0 6px 4px 0;padding:0 9px;border:1px solid {{.Colour}};background-color:{{.Colour}};color:#ffffff;border-radius:12px;line-height:22px;font-weight:700">{{.Badge}}</span>{{end -}}
+<tr><td class="dim" style="padding:14px 24px 0;font-size:14px;line-height:28px;color:#4d5660"><span style="display:inline-block;margin-right:10px">{{.TallyName}}</span>
+{{- range .Tally}}<span style="display:inline-block;margin:0 6px 4px 0;padding:0 9px;border:1px solid {{.Colour}};background-color:{{.Colour}};color:#ffffff;border-radius:12px;font-size:13px;line-height:22px;font-weight:700">{{.Badge}}</span>{{end -}}
 </td></tr>
 {{- end}}
 {{- if .Facts}}
@@ -189,22 +189,6 @@ const mailHTML = `<!DOCTYPE html>
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">
 {{- range .Facts}}
 <tr><td class="dim" valign="top" width="96" style="width:96px;padding:3px 12px 3px 0;font-size:14px;line-height:20px;color:#4d5660">{{.Name}}</td><td class="ink" valign="top" style="padding:3px 0;font-size:14px;line-height:20px;color:#17212b;overflow-wrap:anywhere;word-break:break-word">{{.Text}}</td></tr>
-{{- end}}
-</table>
-</td></tr>
-{{- end}}
-{{- if .Rows}}
-<tr><td style="padding:12px 24px 0">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed">
-{{- range .Rows}}
-<tr><td class="line" style="padding:9px 0;border-top:1px solid #ddd5c5;font-size:14px;line-height:20px;overflow-wrap:anywhere">
-<span style="display:inline-block;margin-right:6px;padding:0 7px;background-color:{{.Colour}};color:#ffffff;border-radius:3px;font-size:11px;line-height:18px;font-weight:700">{{.Badge}}</span>
-{{- if .URL}}<a class="ink" href="{{.URL}}" style="color:#17212b;font-weight:700;text-decoration:underline">{{.Title}}</a>{{else}}<span class="ink" style="color:#17212b;font-weight:700">{{.Title}}</span>{{end}}
-{{- with .Text}}<br><span class="dim" style="color:#4d5660;font-size:13px">{{.}}</span>{{end}}
-</td></tr>
-{{- end}}
-{{- with .Rest}}
-<tr><td class="line dim" style="padding:9px 0 0;border-top:1px solid #ddd5c5;font-size:14px;line-height:20px;color:#4d5660">{{.}}</td></tr>
 {{- end}}
 </table>
 </td></tr>
@@ -223,7 +207,23 @@ const mailHTML = `<!DOCTYPE html>
 {{- with .Hint}}
 <tr><td class="dim" style="padding:6px 24px 0;font-size:13px;line-height:20px;color:#4d5660;overflow-wrap:anywhere">In a terminal: <span class="ink" style="font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:12px;color:#17212b">{{.}}</span></td></tr>
 {{- end}}
-<tr><td style="padding:10px 24px 20px">&nbsp;</td></tr>
+{{- if .Rows}}
+<tr><td style="padding:12px 24px 0">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="table-layout:fixed">
+{{- range .Rows}}
+<tr><td class="line" style="padding:9px 0;border-top:1px solid #ddd5c5;font-size:14px;line-height:20px;overflow-wrap:anywhere">
+<span style="display:inline-block;margin-right:6px;padding:0 7px;background-color:{{.Colour}};color:#ffffff;border-radius:3px;font-size:11px;line-height:18px;font-weight:700">{{.Badge}}</span>
+{{- if .URL}}<a class="ink" href="{{.URL}}" style="color:#17212b;font-weight:700;text-decoration:underline">{{.Title}}</a>{{else}}<span class="ink" style="color:#17212b;font-weight:700">{{.Title}}</span>{{end}}
+{{- with .Text}}<br><span class="dim" style="color:#4d5660;font-size:13px">{{.}}</span>{{end}}
+</td></tr>
+{{- end}}
+{{- with .Rest}}
+<tr><td class="line dim" style="padding:9px 0 0;border-top:1px solid #ddd5c5;font-size:14px;line-height:20px;color:#4d5660">{{.}}</td></tr>
+{{- end}}
+</table>
+</td></tr>
+{{- end}}
+<tr><td height="20" style="height:20px;line-height:20px;font-size:1px">&nbsp;</td></tr>
 </table>
 </td></tr>
 <tr><td class="dim" style="padding:14px 25px 4px;font-size:13px;line-height:20px;color:#4d5660;overflow-wrap:anywhere">

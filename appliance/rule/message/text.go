@@ -256,7 +256,7 @@ func (p *page76) foot(d *Data) {
 
 // hint is the command that acknowledges; "" where there is nothing to.
 func (d *Data) hint() string {
-	if d.Count == 0 || d.Kind != problem || d.AckBy != "" || strings.ContainsAny(d.Object, "'\\") {
+	if d.Count == 0 || d.Kind != problem || d.AckBy != "" || len(d.id) > addressLimit || strings.ContainsAny(d.Object, "'\\") {
 		return ""
 	}
 	return "jaque ack '" + d.Object + `' -comment "…"`
