@@ -57,6 +57,16 @@ func (t *Tracker) Is(id object.ID) bool {
 	return t.every > 0 && t.id == id
 }
 
+// ID returns the canary's id, "" if there is none.
+func (t *Tracker) ID() object.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.every <= 0 {
+		return ""
+	}
+	return t.id
+}
+
 // Completed takes over what an earlier process is known to have completed.
 func (t *Tracker) Completed(round object.Time) {
 	t.mu.Lock()
