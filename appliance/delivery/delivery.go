@@ -13,7 +13,6 @@ import (
 	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/service"
@@ -22,13 +21,10 @@ import (
 // Projection is what delivery reads of the folded log.
 type Projection interface {
 	Set() *object.Set
-	Look(object.ID) *fold.State
+	World() *deliver.World
 	// WatchRequests returns the open requests and calls fn with every change of
 	// them from then on, in order.
 	WatchRequests(fn func(added []*deliver.Pending, ended []string)) (open []*deliver.Pending, cancel func())
-	// GroupSent returns the newest message of a group, the zero Last if none went out
-	// lately.
-	GroupSent(deliver.GroupKey) deliver.Last
 }
 
 // Journal takes the outcomes.
@@ -44,8 +40,8 @@ type Options struct {
 	// Owner tells whether this process delivers to a contact; nil = to everybody.
 	// Whoever changes the answer calls Kick.
 	Owner func(contact string) bool
-	// Resolve returns the way to a contact as the config has it now. An error that
-	// is no *channel.Error means that there is none and will be none.
+	// Resolve returns the way to a contact as the config has it now. Its errors are
+	// judged as those of a channel: that there is no way any more is permanent.
 	Resolve func(contact, name string) (channel.Channel, error)
 	// Limits are asked for at the start and after a Kick; nil = the defaults.
 	Limits func() deliver.Limits
@@ -125,12 +121,8 @@ func New(o Options) (*Delivery, error) {
 	}
 	o = o.withDefaults()
 	d := &Delivery{
-		opt: o, log: o.Logger, inbox: newInbox(), planner: deliver.NewPlanner(o.Limits()),
+		opt: o, log: o.Logger, inbox: newInbox(), planner: deliver.NewPlanner(o.Limits()), world: o.Projection.World(),
 		requests: map[string]*request{}, channels: map[string]*ChannelState{},
-	}
-	d.world = &deliver.World{
-		Status: d.look, Sent: o.Projection.GroupSent,
-		Object: func(id object.ID) *object.Object { return o.Projection.Set().Get(id) },
 	}
 	d.state.Store(&State{})
 	d.metrics = newMetrics(o.Registerer, d)

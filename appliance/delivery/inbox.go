@@ -39,7 +39,9 @@ func (b *inbox) take() []func() {
 func (d *Delivery) changed(added []*deliver.Pending, ended []string) {
 	d.inbox.put(func() {
 		for _, p := range added {
-			d.metrics.requests.WithLabelValues(p.Note.Kind).Inc()
+			if d.requests[p.ID] == nil {
+				d.metrics.requests.WithLabelValues(p.Note.Kind).Inc()
+			}
 			d.enter(p, false)
 		}
 		for _, id := range ended {

@@ -18,6 +18,9 @@ func (d *Delivery) message(b *deliver.Batch, repeat bool) *message.Message {
 		ID: b.ID, Thread: b.Thread, Contact: set.Contacts[b.Contact], Channel: b.Channel, Repeat: repeat,
 		Root: b.Root, URL: d.opt.URL(), Version: d.opt.Version, Now: object.At(time.Now()),
 	}
+	if m.Contact == nil {
+		m.Contact = &object.Contact{Name: b.Contact} // not everybody who is told is a contact of the config
+	}
 	m.Items = make([]message.Item, len(b.Requests))
 	for i, p := range b.Requests {
 		m.Items[i] = item(p, set)
@@ -61,7 +64,7 @@ func weight(i *message.Item) int {
 	if i.Status == nil {
 		return 0
 	}
-	host := i.Object != nil && i.Object.Kind() == object.Host
+	host := i.ID.Kind() == object.Host
 	switch s := i.Status.State; {
 	case host && s == object.Down:
 		return 5

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
-	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -95,14 +94,6 @@ func (d *Delivery) dispatch(now object.Time) {
 	}
 }
 
-// look returns the present status of an object, nil if it is not known.
-func (d *Delivery) look(id object.ID) *event.Status {
-	if s := d.opt.Projection.Look(id); s != nil {
-		return &s.Status
-	}
-	return nil
-}
-
 // start sends one message on a goroutine of its own.
 func (d *Delivery) start(b *deliver.Batch) {
 	d.running++
@@ -129,6 +120,7 @@ func (d *Delivery) stop(cut func()) {
 	if d.running > 0 {
 		d.log.Info("notifications stop, waiting for messages that are being sent", "messages", d.running)
 	}
+	d.writes.hurry(time.Now())
 	d.until(d.opt.StopTimeout, func() bool { return d.running == 0 })
 	cut()
 	d.until(writePatience, func() bool { return d.running == 0 && d.writes.open() == 0 })

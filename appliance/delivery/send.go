@@ -33,14 +33,10 @@ const grace = 5 * time.Second
 // deliver makes one attempt. It returns soon after its time is over, also if the
 // channel does not.
 func (d *Delivery) deliver(ctx context.Context, b *deliver.Batch, m *message.Message) sent {
-	if m.Contact == nil {
-		return sent{err: errors.New("the contact is gone from the config"), final: true, repeat: m.Repeat}
-	}
 	way, err := d.opt.Resolve(b.Contact, b.Channel)
 	if err != nil {
 		s := judge(err)
-		var e *channel.Error
-		s.final, s.unsure, s.repeat = !errors.As(err, &e) || e.Permanent, false, m.Repeat
+		s.unsure, s.repeat = false, m.Repeat
 		return s
 	}
 	began := time.Now()

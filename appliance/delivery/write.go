@@ -33,6 +33,13 @@ type writes struct {
 
 func (w *writes) open() int { return w.flying + len(w.again) }
 
+// hurry lets the next attempt come at once.
+func (w *writes) hurry(now time.Time) {
+	if !w.at.IsZero() {
+		w.at, w.pause = now, 0
+	}
+}
+
 // write hands an outcome to the journal, which takes any number at once.
 func (d *Delivery) write(ev *event.Event, then func()) {
 	d.writes.flying++
