@@ -1,6 +1,9 @@
 package web
 
-import "jaque.sh/jaque/appliance/core/event"
+import (
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+)
 
 // openRequest is a request that nobody has delivered or given up.
 type openRequest struct {
@@ -9,5 +12,17 @@ type openRequest struct {
 	Reason   string // of the last failure
 }
 
-// openRequests returns the requests without an outcome, and whether they are known.
-func (s *site) openRequests() ([]openRequest, bool) { return nil, false }
+// openRequests returns the requests without an outcome in the order of the log, and
+// whether they are known.
+func (s *site) openRequests() ([]openRequest, bool) {
+	p, ok := any(s.Projection).(interface{ OpenRequests() []*deliver.Pending })
+	if !ok {
+		return nil, false
+	}
+	all := p.OpenRequests()
+	out := make([]openRequest, len(all))
+	for i, r := range all {
+		out[i] = openRequest{Request: r.Request, Failures: r.Failures, Reason: r.Reason}
+	}
+	return out, true
+}

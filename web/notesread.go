@@ -160,4 +160,3 @@ func unsettled(e *event.Event, d *view.Deliveries) bool {
 	}
 	return false
 }
-

@@ -33,6 +33,7 @@ func (s *site) pageRoutes() []route {
 		{name: "events", path: "/events", get: s.eventsPage},
 		{name: "notifications", path: "/notifications", get: s.notesPage},
 		{name: "contacts", path: "/contacts", get: s.contactsPage},
+		{name: "explain", path: "/explain", get: s.explainPage},
 		{name: "form", path: doPath, get: s.openForm, post: s.takeForm},
 		{name: "done", path: "/done/{id}", get: s.done},
 		{name: "downtimes", path: "/downtimes", get: s.downtimesPage},
@@ -178,12 +179,15 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 		s.Logger.Warn("history not shown", "object", id, "err", err)
 		src.Broken = "The event log cannot be read now; the state above is current."
 	}
+	who := s.who(r, &item)
 	c := s.chrome(r, string(id), item.Object.Kind().String()+"s")
 	if r.URL.Query().Get("asked") == "check" {
 		c.Notice = view.Notice{Tone: "pending", Text: "The check was asked for. Its result appears here."}
 	}
 	c.Live += "&object=" + url.QueryEscape(string(id))
-	return s.render(w, r, http.StatusOK, page.Detail(view.NewDetail(c, src, s.Now())))
+	v := view.NewDetail(c, src, s.Now())
+	v.Who = who
+	return s.render(w, r, http.StatusOK, page.Detail(v))
 }
 
 // checkForm says whether the button can be used.

@@ -46,3 +46,11 @@ func slug(name string) string {
 	}
 	return b.String()
 }
+
+// Comma returns what stands behind the one at a place of so many in a sentence.
+func Comma(at, of int) string {
+	if at+1 < of {
+		return ","
+	}
+	return ""
+}

@@ -23,6 +23,13 @@ func rule(name string, kind object.CheckKind) *object.Rule {
 
 // Office returns a small installation with something of everything.
 func Office() *Site {
+	s := New(office()...)
+	s.history()
+	return s
+}
+
+// office returns the objects of the office.
+func office() []*object.Object {
 	ping := rule("hosts", object.CheckICMP)
 	web := rule("services.http", object.CheckHTTP)
 	web.NotesURL, web.Notes = "https://wiki.example.com/shop", "The shop's front. Restart the pool first, then call the shop's team."
@@ -46,11 +53,8 @@ func Office() *Site {
 	}
 	db := host("db01", "orders", "192.0.2.30", "db", sw)
 	mail := host("mail01", "", "192.0.2.40", "mail", sw)
-	objects = append(objects, db, service(db, "backup", backup), service(db, "disk", disk), service(db, "replication", load),
+	return append(objects, db, service(db, "backup", backup), service(db, "disk", disk), service(db, "replication", load),
 		service(db, Hostile, load), mail, service(mail, "queue", load), service(mail, "imap", web))
-	s := New(objects...)
-	s.history()
-	return s
 }
 
 // history folds what happened in the office.

@@ -88,6 +88,7 @@ func (s *Site) Result(id object.ID, state object.State, output string, ago time.
 	for _, say := range says {
 		say(&e)
 	}
+	s.note(&e, &old.Status)
 	s.Append(e)
 }
 

@@ -49,7 +49,8 @@ type NoteRow struct {
 	Gates   []GateLine
 	Each    []Verdict
 	Explain string // address
-	key     string
+	host    bool
+	keys    []string // of the messages, or why nobody was told
 	members int
 }
 
@@ -115,16 +116,16 @@ func (l *NoteLog) Add(e *event.Event) {
 	}
 }
 
-// joins returns the row that a decision belongs to. Decisions with the same
-// messages are one wherever they stand; those that came to nothing only next to
-// each other.
+// joins returns the row that a decision belongs to. Decisions that share a message
+// are one wherever they stand; those that came to nothing only next to each other.
 func (l *NoteLog) joins(row *NoteRow) *NoteRow {
-	if row.key == "" {
+	if len(row.keys) == 0 {
 		return nil
 	}
 	for i := range slices.Backward(l.Rows) {
-		if l.Rows[i].key == row.key {
-			return &l.Rows[i]
+		at := &l.Rows[i]
+		if at.Kind == row.Kind && slices.ContainsFunc(row.keys, func(k string) bool { return slices.Contains(at.keys, k) }) {
+			return at
 		}
 		if row.Nobody != "" {
 			return nil
@@ -133,10 +134,24 @@ func (l *NoteLog) joins(row *NoteRow) *NoteRow {
 	return nil
 }
 
+// join takes another decision into the row. A host speaks for its services.
 func (r *NoteRow) join(other *NoteRow) {
 	if r.Members == nil {
-		r.Members = []Link{r.Object}
-		r.members = max(r.members, 1)
+		r.Members, r.members = []Link{r.Object}, 1
+	}
+	if other.host && !r.host {
+		r.host, r.ID, r.Badge, r.Object, r.Number, r.Root = true, other.ID, other.Badge, other.Object, other.Number, other.Root
+		r.Gates, r.Each, r.Others, r.Policy, r.Explain = other.Gates, other.Each, other.Others, other.Policy, other.Explain
+	}
+	for _, t := range other.People {
+		if !slices.ContainsFunc(r.People, func(o Told) bool { return o.Contact == t.Contact }) {
+			r.People = append(r.People, t)
+		}
+	}
+	for _, k := range other.keys {
+		if !slices.Contains(r.keys, k) {
+			r.keys = append(r.keys, k)
+		}
 	}
 	r.members++
 	if len(r.Members) < noteMembers {
@@ -152,7 +167,7 @@ func (r *NoteRow) join(other *NoteRow) {
 func (l *NoteLog) row(e *event.Event, n *event.Note, requests []event.Request) NoteRow {
 	row := NoteRow{
 		ID: "note-" + Plain(e.Seq) + "-" + strings.ToLower(n.Kind), When: NewWhen(e.Time, l.Now), Kind: n.Kind,
-		Object: Link{Label: string(e.Object), URL: URL(e.Object)}, Gates: NewGates(n.Gates), Policy: chosenBy(n),
+		host: e.Object.Kind() == object.Host, Object: Link{Label: string(e.Object), URL: URL(e.Object)}, Gates: NewGates(n.Gates), Policy: chosenBy(n),
 		Explain: explainURL(e.Object, "", n.Kind, e.Time),
 	}
 	if e.Status != nil {
@@ -174,7 +189,7 @@ func (l *NoteLog) row(e *event.Event, n *event.Note, requests []event.Request) N
 	}
 	if !n.Send {
 		row.Nobody = first(n.Blocking().Why, "no gate says why")
-		row.key = strings.Join([]string{"", e.Object.Host(), n.Kind, row.Nobody}, "\n")
+		row.keys = []string{strings.Join([]string{"", e.Object.Host(), row.Nobody}, "\n")}
 		return row
 	}
 	if not > 0 {
@@ -216,8 +231,7 @@ func (l *NoteLog) group(row *NoteRow, requests []event.Request) {
 		messages = append(messages, message)
 		most = max(most, with)
 	}
-	if len(messages) > 0 {
-		row.key = strings.Join(messages, "\n")
+	if row.keys = messages; len(messages) > 0 {
 		row.Count = Number(most) + " in one message"
 	}
 }

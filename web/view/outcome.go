@@ -93,6 +93,18 @@ type Way struct {
 	Repeat  bool
 }
 
+// Tail says in brackets what else is to be known, "" for nothing.
+func (w Way) Tail() string {
+	tail := w.Tries
+	if w.Repeat {
+		tail = joined(tail, "marked as a possible repetition")
+	}
+	if tail == "" {
+		return ""
+	}
+	return " (" + tail + ")"
+}
+
 // way returns how a request stands.
 func (l *Deliveries) way(r *event.Request, now object.Time) Way {
 	w := Way{Channel: r.Channel, State: OutcomeLost, Tone: "unknown"}

@@ -118,6 +118,8 @@ func NewChannels(outcomes []event.Event) []ChannelState {
 		switch {
 		case e.Kind == event.NotificationDelivered:
 			c.Sent = max(c.Sent, e.Time)
+		case e.Kind == event.NotificationAbandoned && e.Facts[event.FactAttempts] == "1":
+			// Refused for good at once: that is the recipient's matter.
 		case c.Sent == 0: // no success since
 			c.Failing, c.Reason = e.Time, first(c.Reason, e.Facts[event.FactReason])
 		}

@@ -20,6 +20,7 @@ type Who struct {
 	Since   When   // of the incident; zero = there is none
 	People  []WhoPerson
 	Rest    string
+	Last    []NoteRow // the newest decision, where nothing is wrong now
 	Next    Next
 	Ahead   *Ahead // what is told next, nil = nothing
 	Explain string
@@ -50,6 +51,9 @@ func NewWho(a *explain.Answer, since object.Time, now time.Time) Who {
 	}
 	if ahead := newAhead(a.Ahead, now); len(ahead) > 0 {
 		w.Ahead = &ahead[0]
+	}
+	if since == 0 && len(a.Recorded) > 0 {
+		w.Last = []NoteRow{recorded(a.Object, &a.Recorded[0], now)}
 	}
 	people := map[string]*WhoPerson{}
 	times := map[string]int{}
