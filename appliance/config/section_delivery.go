@@ -7,7 +7,8 @@ import (
 	"jaque.sh/jaque/appliance/rule/message"
 )
 
-// channelKinds are the kinds of channel that have rates and templates.
+// channelKinds are the kinds of channel that have rates; all but the last have
+// templates, because a command is told by its macros.
 var channelKinds = []string{ChannelEmail, ChannelTelegram, ChannelWebhook, ChannelChat, ChannelCommand}
 
 // usualRates are the rates of a config that says nothing of them: what the providers
@@ -41,6 +42,9 @@ func (d *decoder) delivery(at *path, n *node) delivery {
 	for _, kind := range channelKinds {
 		if r := rates.take(kind); r != nil {
 			out.rate(d.open(rates.at.field(kind), r), kind)
+		}
+		if kind == ChannelCommand {
+			continue
 		}
 		if t := templates.take(kind); t != nil {
 			out.Templates[kind] = d.open(templates.at.field(kind), t).templates(kind)
