@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// dialog is one case of testdata/dialogs.txt.
+// dialog is one case of a file in testdata.
 type dialog struct {
 	name, typed   string
 	terminal      bool
@@ -35,9 +35,13 @@ type exchange struct {
 
 func readDialogs(t *testing.T) []dialog {
 	t.Helper()
-	data, err := os.ReadFile("testdata/dialogs.txt")
-	if err != nil {
-		t.Fatal(err)
+	var data []byte
+	for _, name := range []string{"dialogs.txt", "notify.txt"} {
+		more, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, more...)
 	}
 	var all []dialog
 	for line := range strings.Lines(string(data)) {

@@ -21,7 +21,7 @@ func Summary() string {
 	var b strings.Builder
 	for _, c := range commands() {
 		if !strings.Contains(c.name, " ") {
-			fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
+			fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.summary)
 		}
 	}
 	return b.String()

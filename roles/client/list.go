@@ -75,7 +75,8 @@ func (c *call) pages(ctx context.Context, path string, q url.Values, limit int) 
 			all.Items = all.Items[:limit]
 			return all, nil
 		}
-		if p.Next == "" || len(p.Items) == 0 {
+		// A page of what a filter rarely matches may be empty and not be the last.
+		if p.Next == "" || p.Next == q.Get("cursor") {
 			return all, nil
 		}
 		q.Set("cursor", p.Next)
