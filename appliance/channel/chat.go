@@ -41,7 +41,7 @@ type chatKind struct {
 
 // kindsOfChat are the services that take more or less than others or show a title.
 var kindsOfChat = map[string]chatKind{
-	"bark": {3000, true}, "discord": {1900, true}, "generic": {16000, true}, "gotify": {8000, true}, "ifttt": {3000, true},
+	"bark": {3000, true}, "discord": {1900, true}, "gotify": {8000, true}, "ifttt": {3000, true},
 	"join": {3000, true}, "lark": {3500, true}, "ntfy": {3900, true}, "opsgenie": {10000, true}, "pushbullet": {8000, true},
 	"pushover": {1000, true}, "slack": {3000, true}, "teams": {10000, true}, "pagerduty": {1000, false}, "signal": {1900, false},
 	"wecom": {2000, false}, "zulip": {9000, false},
@@ -51,7 +51,9 @@ var kindsOfChat = map[string]chatKind{
 // write instead.
 var notForChat = map[string]string{
 	"logger": "it would only write a log; take it out",
-	"smtp":   "write email: instead, which knows threads and retries",
+	"smtp":   "write email: instead, whose mails are threaded and have an HTML part",
+	// It takes a redirect for success.
+	"generic": "write webhook: instead, which signs what it sends and heeds the answer",
 }
 
 // CheckChat tells what is wrong with an address, nil if nothing is seen. It opens no

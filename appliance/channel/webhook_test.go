@@ -33,12 +33,13 @@ type posted struct {
 func receive(t *testing.T) (address string, got func() posted) {
 	t.Helper()
 	all := make(chan posted, 10)
-	address, _ = serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	address, _ = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
 		all <- posted{r.Header, body}
+		say(200, "{}")(w, r)
 	})
 	return address, func() posted { return <-all }
 }
