@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
@@ -157,11 +158,13 @@ func (p *Projection) applyObject(e *event.Event) fold.Outcome {
 	}
 	old := s.state.Load()
 	next, outcome := fold.Apply(*old, e)
-	if outcome == fold.Accepted {
+	var asked changes
+	if outcome == fold.Accepted && deliver.Concerns(e) {
 		// Before the state shows it: a snapshot reads the states first.
-		p.requests.apply(e)
+		asked = p.requests.apply(e)
 	}
 	s.state.Store(&next)
+	asked.tell()
 	if outcome == fold.Accepted {
 		p.counts.move(e.Object, old, &next, p.Set())
 		p.index.move(e.Object, old.Status.Extra, next.Status.Extra, e.Time)

@@ -32,21 +32,29 @@ func (w *watch) call(added []*deliver.Pending, ended []string) {
 	}
 }
 
-// apply folds an accepted event; nearly none asks for anything.
-func (r *requests) apply(e *event.Event) {
-	if !deliver.Concerns(e) {
+// changes are what one event has done to the requests, and who is told of it.
+type changes struct {
+	added   []*deliver.Pending
+	ended   []string
+	watches []*watch
+}
+
+func (c *changes) tell() {
+	if len(c.added)+len(c.ended) == 0 {
 		return
 	}
+	for _, w := range c.watches {
+		w.call(c.added, c.ended)
+	}
+}
+
+// apply folds an accepted event.
+func (r *requests) apply(e *event.Event) (c changes) {
 	r.mu.Lock()
-	added, ended := r.open.Apply(e)
-	watches := r.watches
-	r.mu.Unlock()
-	if len(added)+len(ended) == 0 {
-		return
-	}
-	for _, w := range watches {
-		w.call(added, ended)
-	}
+	defer r.mu.Unlock()
+	c.added, c.ended = r.open.Apply(e)
+	c.watches = r.watches
+	return c
 }
 
 // copy returns what there is now, for a snapshot.
@@ -60,14 +68,9 @@ func (r *requests) copy() *deliver.Open {
 func (r *requests) take(o *deliver.Open) {
 	r.mu.Lock()
 	r.open = *o
-	added, watches := r.open.All(), r.watches
+	c := changes{added: r.open.All(), watches: r.watches}
 	r.mu.Unlock()
-	if len(added) == 0 {
-		return
-	}
-	for _, w := range watches {
-		w.call(added, nil)
-	}
+	c.tell()
 }
 
 // OpenRequests returns the requests without a final outcome, in the order of the

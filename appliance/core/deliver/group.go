@@ -117,7 +117,12 @@ func (p *Planner) place(now object.Time, w *World) {
 		e.repeat = e.old && e.unit != nil && e.unit.due <= now
 	}
 	for _, e := range fresh {
-		if u := e.unit; u != nil && u.memory != nil && !p.move(e, w.root(e.subject.id), w) {
+		u := e.unit
+		if u == nil || u.memory == nil {
+			continue
+		}
+		e.subject.root = w.root(e.subject.id)
+		if !p.move(e, e.subject.root, w) {
 			p.ask(u, now, w)
 		}
 	}
@@ -139,7 +144,7 @@ func (p *Planner) ask(u *unit, now object.Time, w *World) {
 	}
 }
 
-// rescanEvery is how often all waiting objects are looked at.
+// rescanEvery is how often all waiting objects are looked at, in milliseconds.
 const rescanEvery = 1000
 
 // rescan looks at all objects that something waits for, if that was a while ago, so
@@ -150,15 +155,15 @@ func (p *Planner) rescan(now object.Time, w *World) bool {
 	}
 	p.scanned = now
 	for id, s := range p.subjects {
-		root, known := object.ID(""), false
+		root := w.root(id)
+		if root == s.root {
+			continue
+		}
+		s.root = root
 		for _, e := range s.entries {
-			if !e.moves(now) {
-				continue
+			if e.moves(now) {
+				p.move(e, root, w)
 			}
-			if !known {
-				root, known = w.root(id), true
-			}
-			p.move(e, root, w)
 		}
 	}
 	return true

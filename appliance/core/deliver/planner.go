@@ -46,6 +46,7 @@ type entry struct {
 // subject is an object that requests wait for.
 type subject struct {
 	id      object.ID
+	root    object.ID // that explained its problem when it was last looked at
 	entries []*entry
 }
 
