@@ -1,7 +1,10 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -25,5 +28,30 @@ func TestExamplesOfTheGuideAreValid(t *testing.T) {
 				t.Errorf("got %s", c.Summary())
 			}
 		})
+	}
+}
+
+var cueBlock = regexp.MustCompile("(?s)```cue\n(.*?)```")
+
+// TestPackagesInTheGuideAreValid loads every block of the reference that is a whole
+// package.
+func TestPackagesInTheGuideAreValid(t *testing.T) {
+	text, err := os.ReadFile("../../docs/guide/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, block := range cueBlock.FindAllStringSubmatch(string(text), -1) {
+		body, whole := strings.CutPrefix(block[1], "package site\n")
+		if !whole {
+			continue
+		}
+		count++
+		if c, problems := tryLoad(t, body); len(problems) > 0 || len(c.Warnings) > 0 {
+			t.Errorf("%s\n%s", block[1], problems)
+		}
+	}
+	if t.Logf("%d packages", count); count < 5 {
+		t.Errorf("found %d packages, want at least 5", count)
 	}
 }
