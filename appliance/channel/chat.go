@@ -24,7 +24,8 @@ type ChatOptions struct {
 // chat hands messages to a service of shoutrrr. Its services know no context and
 // change their settings while they send, so one message is under way at a time.
 type chat struct {
-	service  types.Service
+	address  string
+	service  types.Service // nil until the first message for those that sign in
 	template *message.Template
 	kind     chatKind
 	slot     chan struct{} // holds a token while a message is under way
@@ -46,6 +47,9 @@ var kindsOfChat = map[string]chatKind{
 	"pushover": {1000, true}, "slack": {3000, true}, "teams": {10000, true}, "pagerduty": {1000, false}, "signal": {1900, false},
 	"wecom": {2000, false}, "zulip": {9000, false},
 }
+
+// signsIn are services that ask their server already when they are made.
+var signsIn = map[string]bool{"matrix": true}
 
 // notForChat are services of shoutrrr that are no way to a person here, and what to
 // write instead.
@@ -79,9 +83,12 @@ func NewChat(o ChatOptions) (Channel, error) {
 		return nil, errors.New("chat: the service of the address is not known; write one of " + strings.Join(chatNames(), ", ") + " before the colon")
 	}
 	v := newVeil(ofChat(o.Address)...)
-	service, err := r.Locate(o.Address)
-	if err != nil {
-		return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
+	var service types.Service
+	var err error
+	if !signsIn[name] {
+		if service, err = r.Locate(o.Address); err != nil {
+			return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
+		}
 	}
 	if o.Template, err = chatTemplate(o.Template, "chat"); err != nil {
 		return nil, err
@@ -91,7 +98,7 @@ func NewChat(o ChatOptions) (Channel, error) {
 		kind.limit = 3000
 	}
 	return &chat{
-		service: service, template: o.Template, kind: kind, slot: make(chan struct{}, 1), what: "chat " + name, veil: v,
+		address: o.Address, service: service, template: o.Template, kind: kind, slot: make(chan struct{}, 1), what: "chat " + name, veil: v,
 	}, nil
 }
 
@@ -145,6 +152,14 @@ func (c *chat) hand(text string, params types.Params) (err error) {
 			err = fmt.Errorf("the library for this service has failed: %v", p)
 		}
 	}()
+	if c.service == nil {
+		var r router.ServiceRouter
+		service, err := r.Locate(c.address)
+		if err != nil {
+			return fmt.Errorf("cannot sign in: %w", err)
+		}
+		c.service = service
+	}
 	return c.service.Send(text, &params)
 }
 

@@ -89,6 +89,19 @@ func TestAChatThatHangsIsLeftInTimeAndItsLateSuccessCounts(t *testing.T) {
 	}
 }
 
+func TestAChatThatSignsInDoesSoWithTheFirstMessage(t *testing.T) {
+	server, asked := serve(t, say(403, `{"errcode":"M_FORBIDDEN","error":"s3cretPass is wrong"}`))
+	c := newChat(t, "matrix://bob:s3cretPass@"+strings.TrimPrefix(server, "http://")+"/?rooms=ops&disableTLS=yes")
+	if asked() != 0 {
+		t.Error("signs in when it is made")
+	}
+	err := c.Send(t.Context(), problem())
+	checkError(t, err, false, false, 0, "chat matrix")
+	if asked() == 0 || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("asked %d times: %v", asked(), err)
+	}
+}
+
 func TestAnAddressOfAChatThatCannotBeSaysWhy(t *testing.T) {
 	for _, c := range []struct{ name, address, want string }{
 		{"none", "", "names no service"},
