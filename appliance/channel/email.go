@@ -50,10 +50,11 @@ const defaultStep = 30 * time.Second
 
 // Email sends mails to one contact, each over a connection of its own.
 type Email struct {
-	o     EmailOptions
-	from  *mail.Address
-	to    []*mail.Address
-	hello string // our own name
+	o      EmailOptions
+	from   *mail.Address
+	to     []*mail.Address
+	hello  string // our own name
+	dialer func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // NewEmail checks what can be checked without the server.
@@ -84,7 +85,7 @@ func NewEmail(o EmailOptions) (*Email, error) {
 	if err != nil {
 		return nil, fmt.Errorf("email: %q is no address to send to; write one as in \"alice@example.org\"", o.To)
 	}
-	return &Email{o, from, to, helloName()}, nil
+	return &Email{o, from, to, helloName(), (&net.Dialer{}).DialContext}, nil
 }
 
 // helloName is how we introduce ourselves.

@@ -66,10 +66,7 @@ func (e *Email) compose(m *message.Message, r *message.Rendered) (*gomail.Msg, e
 // identify names the mail and the incident that it belongs to. The incident has no
 // mail of its own; programs that thread take a common ancestor that they never got.
 func (e *Email) identify(msg *gomail.Msg, m *message.Message) {
-	_, domain, _ := strings.Cut(e.from.Address, "@")
-	if at := strings.LastIndexByte(e.from.Address, '@'); at >= 0 {
-		domain = e.from.Address[at+1:]
-	}
+	domain := e.from.Address[strings.LastIndexByte(e.from.Address, '@')+1:]
 	id := func(name string) string {
 		return "<" + strings.Map(func(r rune) rune {
 			if r > ' ' && r < 0x7f && !strings.ContainsRune(`<>()[]\,;:@"`, r) {

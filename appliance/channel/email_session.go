@@ -60,7 +60,7 @@ func (e *Email) dial(ctx context.Context) (*session, error) {
 	s := &session{email: e, ctx: ctx}
 	within, cancel := context.WithTimeout(ctx, e.o.Step)
 	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(within, "tcp", e.server())
+	conn, err := e.dialer(within, "tcp", e.server())
 	if err != nil {
 		return nil, s.failed("connect", err)
 	}

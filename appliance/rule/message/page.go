@@ -61,7 +61,7 @@ func (d *Data) view() *view {
 		}
 	}
 	if d.Count > 0 && d.URL != "" {
-		v.Buttons = append(v.Buttons, fact{"Open " + clip(d.Title, 40), d.URL})
+		v.Buttons = append(v.Buttons, fact{"Open in jaque", d.URL})
 		if d.Acknowledge != "" {
 			v.Buttons = append(v.Buttons, fact{"Acknowledge", d.Acknowledge})
 		}
@@ -205,7 +205,7 @@ const mailHTML = `<!DOCTYPE html>
 </td></tr>
 {{- end}}
 {{- with .Hint}}
-<tr><td class="dim" style="padding:6px 24px 0;font-size:13px;line-height:20px;color:#4d5660;overflow-wrap:anywhere">In a terminal: <span class="ink" style="font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:12px;color:#17212b">{{.}}</span></td></tr>
+<tr><td class="dim" style="padding:6px 24px 0;font-size:13px;line-height:20px;color:#4d5660;overflow-wrap:anywhere">In a terminal: <span class="ink" style="display:inline-block;font-family:Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:12px;color:#17212b">{{.}}</span></td></tr>
 {{- end}}
 {{- if .Rows}}
 <tr><td style="padding:12px 24px 0">

@@ -171,5 +171,5 @@ func (d *Data) why() string {
 	case also == nil:
 		return "You get this because " + why + "."
 	}
-	return "You get this because " + why + ", by " + list(also, 3) + "."
+	return "You get this because " + why + " (" + strings.ReplaceAll(list(also, 3), "the ", "") + ")."
 }
