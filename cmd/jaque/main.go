@@ -29,10 +29,17 @@ func main() {
 // run does what the command line says and returns the exit status. Results go
 // to stdout, everything else to stderr.
 func run(args []string, stdout, stderr io.Writer) int {
+	if simulates(args) {
+		return exitStatus(simulate(args[2:], stdout, stderr), stderr)
+	}
 	if len(args) > 0 && slices.Contains(client.Names(), args[0]) {
 		return client.Run(context.Background(), args, person(stdout, stderr))
 	}
-	err := dispatch(args, stdout, stderr)
+	return exitStatus(dispatch(args, stdout, stderr), stderr)
+}
+
+// exitStatus tells an error and returns the exit status it leads to.
+func exitStatus(err error, stderr io.Writer) int {
 	if errors.Is(err, errReported) {
 		return roles.ExitUsage
 	}

@@ -166,6 +166,24 @@ func verdicts(out *rehearse.Outcome, like *rehearse.Entry, from, to object.Time)
 	return all
 }
 
+// ofProblem returns the newest verdict about the problem whose recovery a verdict is
+// about. Where the policy for the problem did not name the contact it is one that
+// says so.
+func ofProblem(out *rehearse.Outcome, recovery *rehearse.Entry) (problem rehearse.Entry, ok bool) {
+	for _, e := range out.Entries {
+		if e.Object != recovery.Object || e.Kind != string(notify.Problem) || e.Time >= recovery.Time {
+			continue
+		}
+		if e.Contact == recovery.Contact || e.Time != problem.Time {
+			problem = e
+		}
+	}
+	if problem.Contact != recovery.Contact {
+		problem.Contact, problem.Told, problem.Gate = recovery.Contact, false, string(notify.GateChosen)
+	}
+	return problem, problem.Time != 0 && !problem.Told
+}
+
 // ofTold tells whether a verdict may hang on who was told of the problem.
 func ofTold(e *rehearse.Entry) bool {
 	gate := notify.Gate(e.Gate)
@@ -188,14 +206,12 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 			return false
 		case !ok || turned[gate] > 0:
 			// Nobody, or not the contact, was told of the problem: that is turned around.
-			problem := now
-			problem.Kind = string(notify.Problem)
-			all := verdicts(f.run(), &problem, 0, now.Time-1)
-			if len(all) == 0 || all[len(all)-1].Told {
+			problem, ok := ofProblem(f.run(), &now)
+			if !ok {
 				t.Errorf("scenario %d: %+v\n was told of the problem, or the problem has no verdict", seed, now)
 				return false
 			}
-			if !f.open(t, seed, &all[len(all)-1], depth+1) {
+			if !f.open(t, seed, &problem, depth+1) {
 				return false
 			}
 		default:
