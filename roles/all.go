@@ -44,6 +44,8 @@ type appliance struct {
 	proj     *projection.Projection
 	runner   *probe.Runner
 	engine   *engine.Engine
+	canary   *canaryWatch
+	delivery *delivering
 	reloader *reloader
 	commands *commandfile.Pipe // nil without -command-file
 	group    *service.Group
@@ -57,7 +59,7 @@ type appliance struct {
 func runAll(ctx context.Context, s Settings, p Process) error {
 	a := &appliance{s: s, p: p, started: time.Now(), reg: prometheus.NewRegistry()}
 	for _, step := range []func(context.Context) error{
-		a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.makeFiles, a.makeEngine, a.readCommandFile, a.makeWeb,
+		a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.makeFiles, a.makeCanary, a.makeEngine, a.makeDelivery, a.readCommandFile, a.makeWeb,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.cleanUp())
@@ -190,7 +192,7 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 	a.instance = rand.Text()[:12]
 	a.engine, err = engine.New(engine.Options{
 		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj,
-		Runner: checks, Handlers: checks, Coordinator: &coordination.Memory{}, Logger: a.p.Logger, Registerer: a.reg,
+		Runner: canaryRunner{checks, a.canary}, Handlers: checks, Coordinator: &coordination.Memory{}, Logger: a.p.Logger, Registerer: a.reg,
 	})
 	if err != nil {
 		return err
@@ -216,7 +218,8 @@ func (a *appliance) present(id object.ID) (object.State, bool) {
 func (a *appliance) makeWeb(ctx context.Context) error {
 	h, err := web.New(web.Options{
 		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status, Instance: a.instance,
-		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) }, Trouble: a.engine.Trouble,
+		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) }, Trouble: a.trouble,
+		Canary: a.canary.web, Delivery: a.delivery.forWeb, TestNotify: a.delivery.try,
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
 		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Hosts: a.webNames(), Stop: ctx.Done(), Logger: a.p.Logger,
 	})
@@ -231,6 +234,9 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	a.group, err = service.New(a.p.Logger, a.services)
 	return err
 }
+
+// trouble says in sentences what is wrong with this process.
+func (a *appliance) trouble() []string { return append(a.engine.Trouble(), a.delivery.Trouble()...) }
 
 // onReady calls then when the service has become ready.
 func onReady(s service.Service, then func()) service.Service {

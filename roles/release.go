@@ -21,9 +21,6 @@ func (s Settings) idle() []string {
 		{"cluster-name", s.NATS.ClusterName != ""},
 		{"cluster-listen", s.NATS.ClusterListen != ""},
 		{"cluster-peers", len(s.NATS.ClusterPeers) > 0},
-		{"smtp-host", s.Notify.SMTPHost != ""},
-		{"telegram-token", s.Notify.TelegramToken != ""},
-		{"notify-delivery", s.Notify.Delivery == "notifier"},
 	} {
 		if f.given {
 			out = append(out, "-"+f.flag+" has no effect in this release")
@@ -37,6 +34,9 @@ func (s Settings) idle() []string {
 func (s Settings) unsafe() error {
 	if external(s.Coordination) {
 		return fmt.Errorf("-coordination %s: several engines are %w; leave it out", s.Coordination, ErrNotReleased)
+	}
+	if s.Notify.Delivery == "notifier" {
+		return fmt.Errorf("-notify-delivery notifier: a process that only delivers is %w; leave it out", ErrNotReleased)
 	}
 	return nil
 }

@@ -98,6 +98,8 @@ func (r *reloader) reload(ctx context.Context) {
 	if !slices.Equal(next.PluginPath, r.a.config.PluginPath) {
 		log.Warn("settings.plugin_path changed, which takes effect at the next start")
 	}
+	r.a.canary.use(next.Set)
+	r.a.delivery.reloaded(next)
 	r.succeeded(next)
 	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),
 		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))

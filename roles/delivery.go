@@ -1,0 +1,93 @@
+package roles
+
+import (
+	"context"
+	"sync/atomic"
+
+	"jaque.sh/jaque/appliance/config"
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/delivery"
+	"jaque.sh/jaque/appliance/service"
+	"jaque.sh/jaque/web"
+)
+
+// delivering is what sends notifications in this process, with the config that it
+// works by.
+type delivering struct {
+	*delivery.Delivery
+	channels *channels
+	config   atomic.Pointer[config.Config]
+}
+
+// makeCanary makes what follows the rounds of the canary.
+func (a *appliance) makeCanary(context.Context) error {
+	a.canary = newCanaryWatch(a.proj, a.journal, a.reg)
+	return nil
+}
+
+// makeDelivery makes what sends notifications. It begins when the engine has caught
+// up with the log, so that it knows which requests are open, and stops before the
+// engine does.
+func (a *appliance) makeDelivery(context.Context) (err error) {
+	x := &delivering{channels: newChannels(a.s, a.runner, a.proj, a.p.Logger)}
+	x.use(a.config)
+	x.Delivery, err = delivery.New(delivery.Options{
+		Projection: a.proj, Journal: a.journal, Resolve: x.channels.Resolve, Limits: x.limits,
+		URL:    func() string { return x.config.Load().Delivery.URL },
+		Epoch:  func() uint64 { return uint64(a.engine.View().Epoch) },
+		Writer: a.s.EngineID, Instance: a.instance, Version: a.p.Version,
+		Workers: a.s.Notify.Workers, Queue: a.s.Notify.Queue, Registerer: a.reg, Logger: a.p.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	x.OnDelivered(a.canary.delivered)
+	a.delivery = x
+	a.add(service.Service{Name: "canary", Needs: []string{"engine"}, Run: a.canary.run})
+	a.add(x.Service("canary"))
+	return nil
+}
+
+// use switches to another generation of the config.
+func (x *delivering) use(c *config.Config) {
+	x.config.Store(c)
+	x.channels.use(c)
+}
+
+// reloaded lets the delivery go on by another generation.
+func (x *delivering) reloaded(c *config.Config) {
+	x.use(c)
+	x.Kick()
+}
+
+// limits are those of the config.
+func (x *delivering) limits() deliver.Limits {
+	c := x.config.Load().Delivery
+	l := deliver.Limits{Deadline: c.Deadline, Rates: make(map[string]deliver.Rate, len(c.Rates))}
+	for name, r := range c.Rates {
+		l.Rates[name] = deliver.Rate{Messages: r.Messages, Per: r.Per}
+	}
+	return l
+}
+
+// forWeb tells the dashboard how delivery goes.
+func (x *delivering) forWeb() web.Delivery {
+	s := x.State()
+	out := web.Delivery{Open: s.Open, Due: s.Due, InFlight: s.InFlight, Oldest: s.Oldest}
+	for _, c := range s.Channels {
+		out.Channels = append(out.Channels, web.ChannelState{
+			Name: c.Name, Sent: c.Sent, Failing: c.Failing, Reason: c.Reason, Open: c.Open,
+		})
+	}
+	return out
+}
+
+// try sends a marked message for the dashboard and the API.
+func (x *delivering) try(ctx context.Context, contact, name string) ([]web.TestOutcome, error) {
+	outcomes, err := x.Test(ctx, contact, name)
+	all := make([]web.TestOutcome, len(outcomes))
+	for i, o := range outcomes {
+		all[i] = web.TestOutcome{Channel: o.Channel, Err: o.Err, Took: o.Took}
+	}
+	return all, err
+}
