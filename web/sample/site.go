@@ -131,6 +131,7 @@ func (s *Site) History(_ context.Context, q journal.Query) ([]event.Event, error
 		case q.Object != "" && e.Object != q.Object,
 			len(q.Kinds) > 0 && !slices.ContainsFunc(q.Kinds, e.Has),
 			!q.Since.IsZero() && t.Before(q.Since), !q.Until.IsZero() && !t.Before(q.Until),
+			q.Before.Log != 0 && e.Stream == event.Log && e.Seq >= q.Before.Log,
 			e.Stream == event.Results && !q.Results:
 			continue
 		}
