@@ -13,8 +13,8 @@ func gateClass(verdict string) string {
 
 // tone is that of a contact who is told or not. That somebody is not told is
 // nothing bad.
-func tone(told bool) string {
-	if told {
+func tone(v view.Verdict) string {
+	if v.Told || v.Says != "" && v.Says != "not told" {
 		return "ok"
 	}
 	return "pending"

@@ -100,7 +100,11 @@ func IsNoteKind(kind string) bool { return slices.Contains(noteKinds, notify.Kin
 func (v *Explain) Explained(a *explain.Answer, now time.Time) {
 	d := &a.Decision
 	v.Object = Link{Label: string(a.Object), URL: URL(a.Object)}
-	v.Condition, v.Supposed, v.Verdict, v.If, v.Caveats = a.Condition, a.Supposed, d.Verdict, d.If, a.Caveats
+	v.Condition, v.Supposed = a.Condition, Sentence(a.Supposed)
+	v.Verdict, v.If = Sentence(d.Verdict, namesOf(d)...), sure(d.If)
+	for _, c := range a.Caveats {
+		v.Caveats = append(v.Caveats, Sentence(c))
+	}
 	v.Log = notesURL((&NoteAsk{Object: a.Object}).Query())
 	v.Tone = "pending"
 	if d.Send {
@@ -137,6 +141,23 @@ func (v *Explain) Explained(a *explain.Answer, now time.Time) {
 		}
 		v.Recorded = append(v.Recorded, recorded(a.Object, &a.Recorded[i], now))
 	}
+}
+
+// namesOf returns the names with which a verdict may begin.
+func namesOf(d *explain.Decision) []string {
+	names := make([]string, len(d.People))
+	for i := range d.People {
+		names[i] = d.People[i].Name
+	}
+	return names
+}
+
+// sure makes a sentence of what would have to be different.
+func sure(text string) string {
+	if text == "" {
+		return ""
+	}
+	return Sentence("it " + text)
 }
 
 func decisionFacts(d *explain.Decision, now time.Time) []Fact {
@@ -197,7 +218,7 @@ func person(a *explain.Answer, p *explain.Person, now time.Time) Verdict {
 	}
 	return Verdict{
 		Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", at)}, Alias: alias(p), Told: p.Told, Says: p.Says, Why: p.Why,
-		Over: strings.Join(p.Channels, ", "), If: p.If, Gates: explained(p.Gates, now),
+		Over: strings.Join(p.Channels, ", "), If: sure(p.If), Gates: explained(p.Gates, now),
 	}
 }
 
@@ -217,9 +238,29 @@ func NewNext(a *explain.Answer, now time.Time) Next {
 	return n
 }
 
+// mostAhead is how many notifications to come a page shows.
+const mostAhead = 6
+
+// sameAhead takes those to come that are told to the same people together.
+func sameAhead(all []explain.Ahead) []explain.Ahead {
+	var out []explain.Ahead
+	for _, a := range all {
+		if n := len(out) - 1; n >= 0 && slices.Equal(out[n].Told, a.Told) && slices.Equal(out[n].Steps, a.Steps) {
+			out[n].Times, out[n].Last, out[n].More = out[n].Times+a.Times, a.Last, a.More
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
 func newAhead(all []explain.Ahead, now time.Time) []Ahead {
 	var out []Ahead
-	for _, a := range all {
+	for _, a := range sameAhead(all) {
+		if len(out) == mostAhead {
+			out[mostAhead-1].Times = joined(out[mostAhead-1].Times, "and so on")
+			break
+		}
 		v := Ahead{When: NewWhen(a.At, now), Number: "no. " + Number(int(a.Number)), Steps: strings.Join(a.Steps, ", ")}
 		for _, name := range a.Told {
 			v.Told = append(v.Told, contactLink(name))
@@ -268,7 +309,10 @@ func recorded(id object.ID, r *explain.Record, now time.Time) NoteRow {
 		}
 		row.People = append(row.People, t)
 	}
-	if not > 0 && r.Send {
+	switch {
+	case len(row.Each) == 1 && not == 1 && r.Send:
+		row.Instead = r.People[0].Name + " was not told: " + first(r.People[0].Why, "no gate says why")
+	case not > 0 && r.Send:
 		row.Others = Count(not, "other is", "others are") + " not told"
 	}
 	return row

@@ -44,6 +44,7 @@ type NoteRow struct {
 	Rest    string // how many more there are
 	People  []Told
 	Nobody  string // why nobody was told
+	Instead string // why the only one who is asked about was not told, in one sentence
 	Others  string // who else was not told, in words
 	Policy  string // the policy and the steps of the escalation that chose
 	Gates   []GateLine

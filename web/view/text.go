@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,6 +105,22 @@ func ListURL(k object.Kind, filter string) string {
 		return u
 	}
 	return u + "?" + url.Values{"filter": {filter}}.Encode()
+}
+
+// Sentence begins a sentence with a capital and ends it; one that begins with a name
+// keeps it as it is.
+func Sentence(text string, names ...string) string {
+	if text == "" {
+		return ""
+	}
+	word, _, _ := strings.Cut(text, " ")
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz,;") == "" && !slices.Contains(names, word) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
 }
 
 // first returns the first non-empty text.

@@ -32,6 +32,8 @@ type WhoPerson struct {
 	Contact Link
 	Told    bool
 	Would   bool   // would be told now, as long as nothing is wrong
+	Word    string // told, not told, not reached, …
+	Tone    string
 	Kind    string // what the contact was told last
 	When    When
 	Times   string // "3 times"
@@ -111,9 +113,36 @@ func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[
 	}
 }
 
+// word says in a word how it stands with somebody: who was to be told and could not
+// be reached has heard nothing.
+func (p *WhoPerson) word() {
+	p.Word, p.Tone = "not told", "pending"
+	if p.Would {
+		p.Word, p.Tone = "would be told", "ok"
+	}
+	if !p.Told {
+		return
+	}
+	p.Word, p.Tone = "told", "ok"
+	states := map[string]int{}
+	for _, w := range p.Ways {
+		states[w.State]++
+	}
+	switch {
+	case states[OutcomeDelivered] > 0 || states[OutcomeLost] > 0:
+	case states[OutcomeWaiting] > 0:
+		p.Word, p.Tone = "being told", "pending"
+	case len(p.Ways) == 0:
+		p.Word, p.Tone = "has no channel to be told over", "warn"
+	default:
+		p.Word, p.Tone = "not reached", "crit"
+	}
+}
+
 // list puts those who were told first.
 func (w *Who) list(people map[string]*WhoPerson, times map[string]int) {
 	for name, p := range people {
+		p.word()
 		if times[name] > 1 {
 			p.Times = Number(times[name]) + " times, last"
 		}
