@@ -232,10 +232,21 @@ func alias(p *explain.Person) string {
 // NewNext says what happens by itself next.
 func NewNext(a *explain.Answer, now time.Time) Next {
 	n := Next{Text: a.Next.Text}
-	if a.Next.At != 0 {
+	if a.Next.At > object.At(now) {
 		n.When = NewWhen(a.Next.At, now)
+		return n
 	}
+	n.Text = Sentence(n.Text)
 	return n
+}
+
+// soon returns an instant that has come as now.
+func soon(at object.Time, now time.Time) When {
+	w := NewWhen(at, now)
+	if at <= object.At(now) {
+		w.Rel, w.Ago = "now", "now"
+	}
+	return w
 }
 
 // mostAhead is how many notifications to come a page shows.
@@ -261,7 +272,7 @@ func newAhead(all []explain.Ahead, now time.Time) []Ahead {
 			out[mostAhead-1].Times = joined(out[mostAhead-1].Times, "and so on")
 			break
 		}
-		v := Ahead{When: NewWhen(a.At, now), Number: "no. " + Number(int(a.Number)), Steps: strings.Join(a.Steps, ", ")}
+		v := Ahead{When: soon(a.At, now), Number: "no. " + Number(int(a.Number)), Steps: strings.Join(a.Steps, ", ")}
 		for _, name := range a.Told {
 			v.Told = append(v.Told, contactLink(name))
 		}

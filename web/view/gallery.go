@@ -28,6 +28,11 @@ type Gallery struct {
 	Sheet     Sheet
 	Preview   Preview
 	Bulk      Bulk
+	Strips    []Strip
+	Canaries  []Canary
+	Notes     []NoteRow
+	Who       Who
+	Verdicts  []Verdict
 }
 
 // NewGallery fills the gallery with invented objects.
@@ -85,6 +90,7 @@ func NewGallery(c Chrome) Gallery {
 	}
 	g.Lists[0].Rows, g.Lists[0].Empty = rows, ""
 	g.people(ago)
+	g.telling(now)
 	day := now.Add(-Window)
 	g.Timelines = [][]Stretch{
 		{stretch(g.Badges[0], day, now, day, now)},
