@@ -3,6 +3,7 @@ package roles
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,8 +26,12 @@ Names, types and labels are a contract; a change of one is a change fragment. Th
 // TestMetricsAreTheDocumentedOnes compares what /metrics serves with the page, so
 // that no metric is renamed unseen. S009, S154
 func TestMetricsAreTheDocumentedOnes(t *testing.T) {
-	x := startAll(t, folder(t, shop), "-eventlog", "embedded", "-data", filepath.Join(t.TempDir(), "data"),
+	outside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(outside.Close)
+	canary := fmt.Sprintf("delivery: canary: {every: \"10s\", url: %q}\n", outside.URL)
+	x := startAll(t, folder(t, shop+canary), "-eventlog", "embedded", "-data", filepath.Join(t.TempDir(), "data"),
 		"-command-file", filepath.Join(t.TempDir(), "commands"))
+	x.until("/metrics", "jaque_canary_round_age_seconds") // the first round is complete
 	code, text := x.call(http.MethodGet, "/metrics", "")
 	if err := x.stop(); err != nil {
 		t.Errorf("stop: %v", err)

@@ -49,7 +49,7 @@ func notifyFlags() []Flag {
 			Parse: func(s *Settings) func(string) error { return count(&s.Notify.Workers, 1, 1000) },
 		},
 		{
-			Name: "notify-queue", Arg: "N", Default: "1000", Meaning: "deliveries that may wait", Refused: notifyRules(),
+			Name: "notify-queue", Arg: "N", Default: "1000", Meaning: "due deliveries that may wait for a place; more are told of as overflow, none is lost", Refused: notifyRules(),
 			Parse: func(s *Settings) func(string) error { return count(&s.Notify.Queue, 1, 1_000_000) },
 		},
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // kinds are those of channels, for metrics that stand at 0 from the start.
-func kinds() []string { return []string{"email", "telegram", "webhook", "chat", "command"} }
+func kinds() []string { return []string{"email", "telegram", "webhook", "chat", "command", "canary"} }
 
 type metrics struct {
 	requests    *prometheus.CounterVec
