@@ -245,11 +245,20 @@ func (l *loader) policyNames() {
 func (l *loader) policyWarnings(p *policy) {
 	switch {
 	case p.matched == 0:
-		l.warning(p.at, p.pos, "is for no object; loosen match, groups, objects, only or states, or remove it")
+		l.warning(p.at, p.pos, "is for no object%s", l.labelHint(p.match, "; loosen match, groups, objects, only or states, or remove it"))
 		return
 	case p.heard == 0:
 		l.warning(p.at, p.pos, "never has its say: %s stands before it and is for the same objects, in every state and at every time; move this one up or remove it", p.behind.show())
 		return
+	}
+	if label, ok := strings.CutPrefix(string(p.Group.By), string(object.GroupLabel)); ok {
+		if hint := l.labelHint([]match{{label: label}}, ""); hint != "" {
+			l.warning(p.at.field("group").field("by"), p.pos, "groups nothing%s", hint)
+		}
+	}
+	off := func(c *object.Contact) bool { return c.Notify.Hosts.Off && c.Notify.Services.Off }
+	if len(p.rotas)+len(p.steps) == 0 && !slices.ContainsFunc(p.contacts, func(c *object.Contact) bool { return !off(c) }) {
+		l.warning(p.at.field("notify"), p.pos, "tells nobody: the notifications of everybody named are switched off")
 	}
 	for _, one := range slices.Concat(p.objects, p.except) {
 		if one.hits == 0 {
@@ -266,6 +275,31 @@ func (l *loader) policyWarnings(p *policy) {
 			l.warning(e.at.field("from"), e.pos, "is never reached, because the problem is told only once; write repeat: \"1h\" in the policy")
 		}
 	}
+}
+
+// labelHint explains that nothing is chosen by a label or a value that no object has;
+// otherwise it returns another text. Without values any value will do.
+func (l *loader) labelHint(all []match, otherwise string) string {
+	for _, m := range all {
+		labels, values := map[string]bool{}, map[string]bool{}
+		for _, o := range l.out.Set.Objects {
+			for _, own := range []map[string]string{o.Labels, o.Rule.Labels} {
+				for k, v := range own {
+					labels[k] = true
+					if k == m.label {
+						values[v] = true
+					}
+				}
+			}
+		}
+		if !labels[m.label] {
+			return "; no object has the label " + quote(m.label) + didYouMean(m.label, maps.Keys(labels))
+		}
+		if len(m.values) > 0 && !slices.ContainsFunc(m.values, func(v string) bool { return values[v] }) {
+			return "; no object has " + m.label + ": " + quote(m.values[0]) + didYouMean(m.values[0], maps.Keys(values))
+		}
+	}
+	return otherwise
 }
 
 // show names a policy for people.

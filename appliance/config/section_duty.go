@@ -92,7 +92,11 @@ func (s *section) handler(name string) *object.Handler {
 			s.d.bad(at, n.pos, `needs either plugin or shell; write {plugin: ["restart", "$HOSTNAME$"]}`)
 		}
 	default:
-		s.d.bad(at, n.pos, `%s is not an event handler; write ["restart", "$HOSTNAME$"] or a line for the shell`, n.show())
+		what := "an event handler"
+		if name == "command" {
+			what = "a command"
+		}
+		s.d.bad(at, n.pos, `%s is not %s; write ["restart", "$HOSTNAME$"] or a line for the shell`, n.show(), what)
 	}
 	if len(h.Plugin) == 0 && strings.TrimSpace(h.Shell) == "" {
 		return nil

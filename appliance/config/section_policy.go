@@ -71,6 +71,12 @@ func (d *decoder) policy(at *path, n *node) *policy {
 	p.groups = s.refs("groups")
 	p.objects, p.except = s.patterns("objects"), s.patterns("except")
 	p.Groups, p.Objects, p.Except = refNames(p.groups), patternNames(p.objects), patternNames(p.except)
+	for _, name := range []string{"groups", "objects"} {
+		// A list that came out empty must not become one of everything.
+		if n := s.n.get(name); n != nil && n.kind == kindList && len(n.items) == 0 {
+			d.bad(at.field(name), n.pos, "names nothing; write names, or leave %s out for every object", name)
+		}
+	}
 	p.Only = s.oneOf("only", "", "hosts", "services")
 	p.States, p.Period, p.Tell = s.problemStates(object.Host, object.Service), s.hours("period"), s.news()
 	p.told = s.told()

@@ -15,6 +15,12 @@ var otherWords = map[string]string{
 	"active_checks_enabled": "active", "passive_checks_enabled": "passive", "flap_detection_enabled": "flap_detection",
 	"notifications_enabled": "notifications", "event_handler_enabled": "event_handlers", "process_perf_data": "perfdata",
 	"servicegroups": "service_groups", "timeperiods": "periods", "obsess_over_host": "obsess", "obsess_over_service": "obsess",
+	"contact_groups": "notify", "contactgroups": "groups", "contacts": "notify", "contact": "notify", "contact_group": "notify",
+	"host_notification_commands": "command", "service_notification_commands": "command", "pager": "vars", "can_submit_commands": "vars",
+	"host_notification_options": "hosts", "service_notification_options": "services", "notification_options": "states",
+	"host_notification_period": "hosts", "service_notification_period": "services", "notification_interval": "repeat",
+	"first_notification_delay": "after", "first_notification": "from", "last_notification": "to", "escalations": "escalate",
+	"escalation_period": "period", "escalation_options": "states", "notification_period": "period", "rotation": "layers",
 	"low_flap_threshold": "flap_low", "high_flap_threshold": "flap_high", "service_description": "name",
 }
 
