@@ -41,9 +41,9 @@ func TestTheOperatorsBodySeesThePayloadByTheNamesOfItsJSON(t *testing.T) {
 
 func TestABodyThatCannotWorkIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
-		{"no template", `{{.subject`, "unclosed action"},
-		{"a name that is not there", `{{.subjekt}}`, "subjekt"},
-		{"a name in an item that is not there", `{{range .items}}{{.outputs}}{{end}}`, "outputs"},
+		{"no template", "a\n{{.subject", "line 2: unclosed action"},
+		{"a name that is not there", `{{.subjekt}}`, "line 1: .subjekt: there is no subjekt; did you mean subject?"},
+		{"a name in an item that is not there", `{{range .items}}{{.outputs}}{{end}}`, "did you mean output?"},
 		{"a function that is not there", `{{xml .subject}}`, "xml"},
 		{"a loop without end", `{{range $i := 1000000000000}}{{end}}`, "does not end"},
 		{"loops within loops", `{{range 9000}}{{range 9000}}{{range 9000}}{{end}}{{end}}{{end}}`, "does not end"},
