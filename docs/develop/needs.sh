@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a C compiler (race detector, bench
-# plugin), the monitoring plugins, Chromium for the dashboard test and git.
+# plugin), the monitoring plugins, Chromium for pages and mails, a mail server
+# with passwords, and git.
 # With "bench" as argument also the two peers that the benchmarks run beside us;
 # their services are kept from starting.
 #
@@ -19,6 +20,9 @@ need git git
 need chromium chromium
 need /usr/lib/nagios/plugins/check_http monitoring-plugins-basic
 need /usr/lib/nagios/plugins/check_dns monitoring-plugins-standard
+need /usr/lib/postfix/sbin/master postfix
+need saslpasswd2 sasl2-bin
+compgen -G '/usr/lib/*/sasl2/libscram.so' >/dev/null || missing+=(libsasl2-modules)
 echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1 || missing+=(libc6-dev)
 
 if [[ "${1:-}" == bench ]]; then
