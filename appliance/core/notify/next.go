@@ -8,8 +8,9 @@ const maxLook = 24
 // Next returns when time alone makes an attempt worth it: the first delay is over,
 // the interval, a step of the escalation begins, a period opens. 0 is never, as
 // long as nothing happens to the object; an instant that is not after in.Now is
-// now. What to attempt then is the kind. Objects that are not told by time have no
-// such instant: they are told with their check results.
+// now. What to attempt then is the kind; "" if it is not known so far ahead, and only
+// to be asked again then. Objects that are not told by time have no such instant: they
+// are told with their check results.
 func Next(in *Input) (at object.Time, kind Kind) {
 	if in.Object.Notify == nil || !in.Object.Notify.Timed {
 		return 0, ""
@@ -35,8 +36,7 @@ func Next(in *Input) (at object.Time, kind Kind) {
 		}
 		look.Now = until
 	}
-	// Nothing is known so far ahead; whoever asks asks again then.
-	return look.Now, look.Kind
+	return look.Now, ""
 }
 
 // mayChange returns when time alone changes what the gate that blocks looks at,
@@ -45,7 +45,9 @@ func (d *decision) mayChange() object.Time {
 	switch d.out.By {
 	case GatePolicy, GateOption, GateDelay:
 		return d.otherPolicy()
-	case GateRepeat, GateInterval, GateContacts:
+	case GateRepeat, GateInterval:
+		return d.nextFresh()
+	case GateContacts:
 		return d.nextStep()
 	}
 	return 0

@@ -143,7 +143,7 @@ func (d *decision) repeat() Check {
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")
 	}
-	return Check{Verdict: Blocked, Until: d.nextStep(), Why: "the interval is 0, and the problem was told at " + stamp(f.Last)}
+	return Check{Verdict: Blocked, Until: d.nextFresh(), Why: "the interval is 0, and the problem was told at " + stamp(f.Last)}
 }
 
 // host blocks what its host explains. A soft problem of the host may still prove to
@@ -176,7 +176,7 @@ func (d *decision) interval() Check {
 		return pass("the step " + d.begun().Name + " has begun")
 	}
 	c := Check{Verdict: Blocked, Until: f.Next, Why: "the interval ends at " + stamp(f.Next)}
-	if at := d.nextStep(); at != 0 && at < c.Until {
+	if at := d.nextFresh(); at != 0 && at < c.Until {
 		c.Until = at
 	}
 	return c

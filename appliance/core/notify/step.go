@@ -64,6 +64,23 @@ func changes(p object.Period, now object.Time) object.Time {
 	return until
 }
 
+// nextFresh returns when time alone may let a step begin that does not wait for the
+// interval, 0 for never.
+func (d *decision) nextFresh() object.Time {
+	f, now := &d.in.Fields, d.in.Now
+	next := object.Time(0)
+	for n := d.in.Object.Notify; n != nil; n = n.Else {
+		for _, s := range n.Steps {
+			if f.Hard == 0 || s.After <= 0 || !d.fresh(s) {
+				continue
+			}
+			next = sooner(next, f.Hard.Add(s.After), now)
+			next = sooner(next, sooner(changes(s.Period, now), changes(n.Period, now), now), now)
+		}
+	}
+	return next
+}
+
 // nextStep returns when time alone may next change who is told: a step begins or
 // ends by the age of the problem, a period of a step or of the policy opens or
 // closes, somebody else is on call. 0 is never.
