@@ -57,3 +57,22 @@ func further(all []Ahead, out *notify.Outcome, at object.Time) []Ahead {
 	}
 	return append(all, Ahead{At: at, Last: at, Number: out.Number, Times: 1, Steps: out.Steps, Told: told})
 }
+
+// meanwhile lets an input remember what people are told by time alone from a time
+// until in.Now.
+func meanwhile(in *notify.Input, from object.Time) {
+	look := *in
+	look.Now = from
+	for range aheadMost {
+		at, kind := notify.Next(&look)
+		if at == 0 || at >= in.Now {
+			return
+		}
+		look.Now, look.Kind = at, kind
+		out := notify.Decide(&look)
+		if !out.Send {
+			return
+		}
+		look.Fields, in.Fields = out.Fields, out.Fields
+	}
+}

@@ -123,7 +123,7 @@ type Status string
 // The statuses of deliveries.
 const (
 	Waiting   Status = "waiting"   // not delivered yet
-	Failed    Status = "failed"   // an attempt failed; it is tried again
+	Failed    Status = "failed"    // an attempt failed; it is tried again
 	Delivered Status = "delivered" // final
 	Abandoned Status = "abandoned" // given up; final
 	Unsaid    Status = "unknown"   // its outcome is not in what was read

@@ -126,6 +126,9 @@ func (a *asking) prepare() {
 	}
 	in := fold.NoteInput(env, &a.state.Status, a.at)
 	a.in = &in
+	if a.answer.Future {
+		meanwhile(a.in, a.w.Now)
+	}
 }
 
 // look returns an object's state, that of one never checked if nothing is known.
@@ -285,7 +288,7 @@ func (a *asking) next() {
 func (a *asking) caveats() {
 	all := &a.answer.Caveats
 	if a.answer.Future {
-		*all = append(*all, "the time is to come: this is what happens if everything stays as it is until then")
+		*all = append(*all, "the time is to come: this is what happens if everything stays as it is until then, and people are told meanwhile")
 	}
 	if a.answer.Past {
 		*all = append(*all, a.pastCaveats()...)

@@ -104,8 +104,14 @@ func TestAskSaysWhoIsToldAndWhatIsInTheWay(t *testing.T) {
 		{"a contact whom nothing names is a stranger", failed(), explain.Question{Contact: "dave"},
 			[]string{"dave not told: neither the policy shop nor a step of an escalation names dave",
 				"would be told if the policy shop and the step of its escalation that holds named dave"}},
-		{"a time to come takes everything as it is", failed(), explain.Question{At: noon + 180*minute},
+		{"a time to come takes everything as it is", failed(), explain.Question{At: noon + 200*minute},
 			[]string{"would be sent to alice, bob and carol", "this is what happens if everything stays as it is until then"}},
+		{"what people are told until a time to come is taken for told", failed(), explain.Question{At: noon + 10*minute},
+			[]string{"told once, last at 2027-01-02 12:00:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:30:00 UTC"}},
+		{"a step that tells others is not what a contact has to wait for", with(func(st *event.Status) {
+			st.NotificationNumber, st.Notified, st.Told, st.LastNotification, st.NextNotification = 1, 1<<object.Critical, "alice\n", noon-10*minute, notify.Never
+		}), explain.Question{Contact: "alice"},
+			[]string{"the interval is 0, and the problem was told", "would be told if the notification interval were not 0"}},
 		{"another kind may be asked about", failed(), explain.Question{Kind: notify.DowntimeStart},
 			[]string{"the notification DOWNTIMESTART would be sent to alice"}},
 		{"a recovery may be asked about while there is a problem", failed(), explain.Question{Kind: notify.Recovery},

@@ -17,7 +17,8 @@ const maxChanges = 64
 type draft struct {
 	in *notify.Input
 	// still says that the clock stands still: what only time would change is taken
-	// away instead. It is for what no time helps, as two periods that never meet.
+	// away instead. It is for what no time helps, as two periods that never meet, or
+	// a step of the escalation that tells others.
 	still   bool
 	changes []Change
 }
@@ -25,13 +26,17 @@ type draft struct {
 // Changes returns what has to be different so that somebody, or one contact, is
 // told: all of it together. None = that is so already, or nothing helps.
 func Changes(in *notify.Input, contact string) []Change {
+	var best *draft
 	for _, still := range []bool{false, true} {
 		d := draft{in: clone(in), still: still}
-		if d.seek(contact) {
-			return d.changes
+		if d.seek(contact) && (best == nil || d.cost() < best.cost()) {
+			best = &d
 		}
 	}
-	return nil
+	if best == nil {
+		return nil
+	}
+	return best.changes
 }
 
 // seek changes one thing after the other until it is enough.

@@ -51,7 +51,8 @@ func (a *asking) concerns(r *Record) bool {
 	return r.Narrow(who)
 }
 
-// Narrow leaves in a record only what is about a contact; false if nothing is.
+// Narrow leaves in a record only what is about a contact, whose verdict becomes the
+// record's; false if nothing is.
 func (r *Record) Narrow(who string) bool {
 	var people []Person
 	for _, p := range r.People {
@@ -66,7 +67,13 @@ func (r *Record) Narrow(who string) bool {
 		}
 	}
 	r.People, r.Deliveries = people, sent
-	return len(people) > 0
+	if len(people) == 0 {
+		return false
+	}
+	if p := &people[0]; !p.Told {
+		r.Send, r.By, r.Why = false, p.By, p.Why
+	}
+	return true
 }
 
 // Records returns the decisions about telling people that events hold, in the

@@ -150,7 +150,7 @@ func TestThePastSaysWhatLimitsIt(t *testing.T) {
 	if err != nil || !strings.Contains(strings.Join(a.Caveats, "\n"), "its configuration was changed at 2027-01-02 11:58:00 UTC") {
 		t.Fatalf("%v, %q", err, a.Caveats)
 	}
-	if r := a.Recorded; len(r) != 1 || len(r[0].People) != 1 || len(r[0].Deliveries) != 0 {
+	if r := a.Recorded; len(r) != 1 || len(r[0].People) != 1 || len(r[0].Deliveries) != 0 || r[0].Send || r[0].Why != "outside it" {
 		t.Errorf("what is not about bob is in %+v", r)
 	}
 }
