@@ -67,8 +67,12 @@ func (d *decision) onCall(add chooser, all []object.Rota) {
 // offDuty gives those who are not on call now the reason why they are not told.
 func (d *decision) offDuty(add chooser, all []object.Rota) {
 	for _, r := range all {
+		why := "not on call by " + r.Name() + " now"
+		if d.toTold() {
+			why = "the contact was not told of the problem"
+		}
 		for _, name := range r.Members() {
-			add(d.contactOf(name), false, "not on call by "+r.Name()+" now")
+			add(d.contactOf(name), false, why)
 		}
 	}
 }

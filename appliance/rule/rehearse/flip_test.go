@@ -196,7 +196,7 @@ func ofTold(e *rehearse.Entry) bool {
 func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) bool {
 	t.Helper()
 	turned := map[notify.Gate]int{}
-	now := *e
+	now, from := *e, e.Time-1
 	for {
 		gate := notify.Gate(now.Gate)
 		x, ok := turn(&now, e.Time-1)
@@ -214,12 +214,13 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 			if !f.open(t, seed, &problem, depth+1) {
 				return false
 			}
+			from = problem.Time // the recovery may have been told to others before
 		default:
 			f.flips = append(f.flips, x)
 		}
 		turned[gate]++
 		// What is turned around a moment before may have been told of there already.
-		all := verdicts(f.run(), e, e.Time-1, e.Time)
+		all := verdicts(f.run(), e, from, e.Time)
 		if len(all) == 0 {
 			t.Errorf("scenario %d: %+v\n has no verdict any more after %s was turned around", seed, *e, gate)
 			return false

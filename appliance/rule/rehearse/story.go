@@ -153,27 +153,27 @@ func cast(set *object.Set, bad map[object.ID]object.State) (ids []object.ID) {
 // acts lets the trouble and its end be found at once, and acknowledges it.
 func (s *Story) acts(scene *Scene, bad map[object.ID]object.State, end object.Time) (all []Act) {
 	host := object.HostID(s.Object.Host())
-	found := func(at object.Time, again bool) {
-		for _, id := range scene.Cast {
-			o := s.Set.Get(id)
-			_, fails := bad[id]
-			switch {
-			case !fails:
-			case !checked(o):
-				f := scene.Find(o, at)
-				all = append(all, Act{At: at + rank(id), Object: id, Command: fold.Result{State: f.State, Output: f.Output}})
-			case !again && (id == s.Object || id == host):
-				all = append(all, Act{At: at + rank(id), Object: id, Command: fold.Reschedule{At: at + rank(id), Forced: true, Author: "simulation"}})
-			}
+	for _, id := range scene.Cast {
+		o := s.Set.Get(id)
+		times := []object.Time{s.At}
+		if _, fails := bad[id]; !fails || checked(o) && id != s.Object && id != host {
+			continue
 		}
-	}
-	found(s.At, false)
-	// Who submits results repeats them.
-	for at := s.At.Add(repeat); at < end; at = at.Add(repeat) {
-		found(at, true)
-	}
-	if s.Then != nil {
-		found(end, false)
+		if !checked(o) {
+			times = submissions(o, s.At, end)
+		}
+		if s.Then != nil {
+			times = append(times, end)
+		}
+		for _, at := range times {
+			a := Act{At: at + rank(id), Object: id}
+			if f := scene.Find(o, at); checked(o) {
+				a.Command = fold.Reschedule{At: a.At, Forced: true, Author: "simulation"}
+			} else {
+				a.Command = fold.Result{State: f.State, Output: f.Output}
+			}
+			all = append(all, a)
+		}
 	}
 	if s.Ack > 0 {
 		all = append(all, Act{At: s.At.Add(s.Ack), Object: s.Object, Command: fold.Acknowledge{
@@ -184,6 +184,25 @@ func (s *Story) acts(scene *Scene, bad map[object.ID]object.State, end object.Ti
 	return all
 }
 
+// submissions returns when results of a problem are submitted that no check finds: as
+// often as checks would look, so that the problem gets hard and does not go stale.
+func submissions(o *object.Object, from, end object.Time) (times []object.Time) {
+	step := 5 * time.Minute
+	if every := o.Rule.Interval; every > 0 {
+		step = min(step, every)
+	}
+	retry := min(step, o.Rule.Retry)
+	for at := from; at < end; {
+		times = append(times, at)
+		if retry > 0 && len(times) < o.Rule.Attempts {
+			at = at.Add(max(retry, time.Second))
+		} else {
+			at = at.Add(max(step, time.Second))
+		}
+	}
+	return times
+}
+
 // rank is how many milliseconds later a service fails than its host.
 func rank(id object.ID) object.Time {
 	if id.Kind() == object.Host {
@@ -191,9 +210,6 @@ func rank(id object.ID) object.Time {
 	}
 	return 1
 }
-
-// repeat is how often results are submitted that no check finds.
-const repeat = 5 * time.Minute
 
 // checked tells whether checks of an object run by its config.
 func checked(o *object.Object) bool {

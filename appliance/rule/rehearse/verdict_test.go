@@ -14,7 +14,7 @@ import (
 	"jaque.sh/jaque/appliance/rule/rehearse/trial"
 )
 
-var scenarios = flag.Int("scenarios", 60, "how many random scenarios are looked at")
+var scenarios = flag.Int("scenarios", 30, "how many random scenarios are looked at")
 
 func TestEveryTransitionHasExactlyOneVerdictForEachContact(t *testing.T) {
 	transitions, verdicts := 0, 0
