@@ -26,7 +26,11 @@ type RequestOutcome struct {
 	With     int    // requests in that message
 	Repeat   bool   // the message said that it may be a repetition
 
-	newest uint64 // position of the failure that Reason is from
+	failed int    // attempts that failed, as the failures say
+	why    string // of the newest of them
+	newest uint64 // position of that one
+	tries  int    // as the final outcome says
+	last   string // its reason
 }
 
 // Outcomes are what became of requests, by their ids.
@@ -45,28 +49,33 @@ func (o Outcomes) Add(e *event.Event) {
 	default:
 		return
 	}
-	f := e.Facts
-	id := f[event.FactRequest]
+	id := e.Facts[event.FactRequest]
 	was := o[id]
+	was.add(e, final)
+	o[id] = was
+}
+
+func (o *RequestOutcome) add(e *event.Event, final string) {
+	f := e.Facts
 	tries, _ := strconv.Atoi(f[event.FactAttempts])
 	switch {
 	case final == "":
-		was.Failures = max(was.Failures, tries, 1)
-		if was.Final != OutcomeAbandoned && e.Seq >= was.newest {
-			was.Reason, was.newest = f[event.FactReason], e.Seq
+		o.failed = max(o.failed, tries, 1)
+		if e.Seq >= o.newest {
+			o.why, o.newest = f[event.FactReason], e.Seq
 		}
-	case was.Final != "" && was.Seq <= e.Seq: // the first one counts
-	default:
-		was.Final, was.Time, was.Seq, was.Message = final, e.Time, e.Seq, f[event.FactMessage]
-		was.With, _ = strconv.Atoi(f[event.FactWith])
-		was.Repeat = f[event.FactRepeat] == "true"
-		if final == OutcomeAbandoned {
-			was.Reason, was.Failures = first(f[event.FactReason], was.Reason), max(was.Failures, tries)
-		} else {
-			was.Failures = max(was.Failures, tries-1)
-		}
+	case o.Final == "" || e.Seq < o.Seq: // the first one counts
+		o.Final, o.Time, o.Seq, o.Message = final, e.Time, e.Seq, f[event.FactMessage]
+		o.With, _ = strconv.Atoi(f[event.FactWith])
+		o.Repeat, o.tries, o.last = f[event.FactRepeat] == "true", tries, f[event.FactReason]
 	}
-	o[id] = was
+	o.Failures, o.Reason = max(o.failed, o.tries), o.why
+	switch o.Final {
+	case OutcomeDelivered:
+		o.Failures = max(o.failed, o.tries-1)
+	case OutcomeAbandoned:
+		o.Reason = first(o.last, o.why)
+	}
 }
 
 // Waiting is an open request.
