@@ -132,7 +132,7 @@ func (p *Planner) place(now object.Time, w *World) {
 		}
 		// The outcomes of a message may stand on the log in part.
 		partly := e.unit.memory != nil && e.p.Time <= e.unit.memory.Last.Time
-		e.repeat = e.repeat || partly || e.ready <= now || e.unit.due <= now
+		e.repeat = e.repeat || partly || e.attempts > 0 || e.ready <= now || e.unit.due <= now
 	}
 }
 

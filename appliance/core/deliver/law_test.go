@@ -148,6 +148,9 @@ func (s *process) back(i int, how string) {
 		if again := s.p.Failed(b, s.now, after); again < s.now.Add(max(4*time.Second, after)) {
 			s.t.Fatalf("tried again at once")
 		}
+		for i := range b.Requests {
+			s.l.outcome(b, i, event.NotificationFailed, s.now)
+		}
 		return
 	case "sent":
 		s.p.Done(b, s.now)
@@ -159,9 +162,7 @@ func (s *process) back(i int, how string) {
 		kind = event.NotificationAbandoned
 	}
 	for i := range b.Requests {
-		if s.l.open.Get(b.Requests[i].ID) != nil { // else another process had it too
-			s.l.outcome(b, i, kind, s.now)
-		}
+		s.l.outcome(b, i, kind, s.now)
 	}
 }
 
@@ -216,7 +217,9 @@ func (s *process) step() {
 			s.back(rapid.IntRange(0, len(s.under)-1).Draw(s.t, "which"), rapid.SampledFrom([]string{"sent", "failed", "abandoned"}).Draw(s.t, "how"))
 		}
 	case 8:
-		if all := s.l.open.All(); len(all) > 0 {
+		// Somebody else settles what is not under way here.
+		all := slices.DeleteFunc(s.l.open.All(), func(r *deliver.Pending) bool { return s.taken[r.ID] })
+		if len(all) > 0 {
 			r := rapid.SampledFrom(all).Draw(s.t, "ended")
 			s.l.seq++
 			s.l.open.Apply(&event.Event{Seq: s.l.seq, Kind: event.NotificationAbandoned, Object: r.Event.Object, Time: s.now, Facts: map[string]string{event.FactRequest: r.ID}})
