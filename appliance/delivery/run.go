@@ -18,6 +18,7 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 	for _, p := range open {
 		d.enter(p, true)
 	}
+	d.publish(time.Now())
 	ready()
 	if len(open) > 0 {
 		d.log.Info("notifications of before are open", "requests", len(open))
