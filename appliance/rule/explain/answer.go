@@ -62,8 +62,10 @@ type Person struct {
 	By       notify.Gate
 	Channels []string // over which the contact is told
 	Gates    []Gate   // the contact's, in order
-	Changes  []Change // as in Decision, for this contact
-	If       string
+	// Changes are as in Decision, for this contact. They are sought for the first 50
+	// people alone; Question.Contact asks about one.
+	Changes []Change
+	If      string
 }
 
 // Change is one thing that would have to be different.

@@ -194,7 +194,7 @@ func (a *asking) decide() Decision {
 	}
 	for i := range out.Contacts {
 		if who := &out.Contacts[i]; a.q.Contact == "" || a.q.Contact == who.Name {
-			d.People = append(d.People, a.person(who, &out))
+			d.People = append(d.People, a.person(who, &out, len(d.People) < mostTried))
 		}
 	}
 	if a.q.Contact == "" {

@@ -12,6 +12,10 @@ import (
 // somebody is told. There are fewer gates.
 const maxChanges = 64
 
+// mostTried bounds for how many contacts of one decision it is sought what has to be
+// different: each one costs some decisions about all of them.
+const mostTried = 50
+
 // draft is a decision that is made again and again, each time without what blocked
 // it the last time.
 type draft struct {
@@ -41,6 +45,7 @@ func Changes(in *notify.Input, contact string) []Change {
 
 // seek changes one thing after the other until it is enough.
 func (d *draft) seek(contact string) bool {
+	own(d.in, contact)
 	for range maxChanges {
 		out := notify.Decide(d.in)
 		if enough(&out, contact) {
@@ -100,10 +105,21 @@ func (d *draft) contact(out *notify.Outcome, who string) {
 // anybody takes away what blocks the contact to whom the least stands in the way.
 func (d *draft) anybody(out *notify.Outcome) bool {
 	var best *draft
-	for i := range out.Contacts {
-		try := draft{in: clone(d.in), still: d.still, changes: slices.Clone(d.changes)}
-		if try.seek(out.Contacts[i].Name) && (best == nil || try.cost() < best.cost()) {
-			best = &try
+	tried := 0
+	for _, meant := range []bool{true, false} {
+		for i := range out.Contacts {
+			by := out.Contacts[i].By
+			if (by != notify.GateChosen && by != notify.GateKnown) != meant || tried >= mostTried {
+				continue
+			}
+			tried++
+			try := draft{in: clone(d.in), still: d.still, changes: slices.Clone(d.changes)}
+			if try.seek(out.Contacts[i].Name) && (best == nil || try.cost() < best.cost()) {
+				best = &try
+			}
+		}
+		if best != nil {
+			break // nobody is to be named whom nothing names
 		}
 	}
 	if best == nil && len(out.Contacts) == 0 {

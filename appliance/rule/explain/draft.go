@@ -28,11 +28,31 @@ func clone(in *notify.Input) *notify.Input {
 	c.Object, own.Rule = &own, &rule
 	people := copies{}
 	own.Notify = people.chain(own.Notify)
-	c.Known = make(map[string]*object.Contact, len(in.Known))
-	for name, contact := range in.Known {
-		c.Known[name] = people.one(contact)
+	c.Known = maps.Clone(in.Known)
+	if c.Known == nil {
+		c.Known = map[string]*object.Contact{}
+	}
+	for was, copied := range people {
+		if c.Known[was.Name] == was {
+			c.Known[was.Name] = copied
+		}
 	}
 	return &c
+}
+
+// own makes the contact of a clone whom nothing names one that may be changed. There
+// may be thousands of them, of whom one is asked about.
+func own(in *notify.Input, who string) {
+	known := in.Known[who]
+	if known == nil {
+		return
+	}
+	for n := range policies(in) {
+		if slices.Contains(n.Contacts, known) || slices.ContainsFunc(n.Steps, func(s *object.Step) bool { return slices.Contains(s.Contacts, known) }) {
+			return // a copy already
+		}
+	}
+	in.Known[who] = copies{}.one(known)
 }
 
 // copies are contacts by what they were copied from.

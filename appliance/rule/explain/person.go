@@ -14,11 +14,14 @@ const (
 )
 
 // person puts the verdict about a contact into words.
-func (a *asking) person(c *notify.Contact, out *notify.Outcome) Person {
+// seek also looks for what has to be different.
+func (a *asking) person(c *notify.Contact, out *notify.Outcome, seek bool) Person {
 	p := Person{Name: c.Name, Told: c.Told && out.Send, By: c.By, Gates: gatesOf(c.Gates)}
 	a.configured(&p)
-	p.Changes = Changes(a.in, c.Name)
-	p.If = condition("would be told", p.Changes)
+	if seek {
+		p.Changes = Changes(a.in, c.Name)
+		p.If = condition("would be told", p.Changes)
+	}
 	p.Why = out.Why()
 	for _, g := range c.Gates {
 		switch {
