@@ -213,22 +213,27 @@ func stub(id object.ID) *object.Object {
 	return &object.Object{ID: id, Name: id.Service(), Host: host, Rule: &object.Rule{}}
 }
 
-// template returns the operator's texts for a kind of channel, nil = jaque's. One
-// that does not compile was refused with the config; should one come here all the
-// same, people are told in jaque's words rather than not at all.
+// template returns the texts for a kind of channel: the operator's, jaque's own
+// where there are none, nil if those need no template. An operator's that does not
+// compile was refused with the config; should one come here all the same, people
+// are told in jaque's words rather than not at all.
 func (c *channels) template(kind string) *message.Template {
-	own := c.config.Delivery.Templates[kind]
-	if own == (config.Template{}) {
-		return nil
-	}
 	t, known := c.templates[kind]
 	if known {
 		return t
 	}
-	t, err := message.Compile(kind, own.Subject, own.Text, own.HTML)
-	if err != nil {
-		c.log.Error("a template is not used", "channel", kind, "error", err)
-		t = nil
+	own := c.config.Delivery.Templates[kind]
+	var err error
+	if own != (config.Template{}) {
+		if t, err = message.Compile(kind, own.Subject, own.Text, own.HTML); err != nil {
+			c.log.Error("a template is not used", "channel", kind, "error", err)
+			t = nil
+		}
+	}
+	if t == nil && (kind == config.ChannelTelegram || kind == config.ChannelChat) {
+		if t, err = channel.ChatTemplate(kind); err != nil {
+			c.log.Error("jaque's own template is not used", "channel", kind, "error", err)
+		}
 	}
 	c.templates[kind] = t
 	return t

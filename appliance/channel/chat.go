@@ -18,7 +18,7 @@ import (
 // ChatOptions say where a chat or on-call service is.
 type ChatOptions struct {
 	Address  string            // "slack://…", "ntfy://…": the notation of shoutrrr
-	Template *message.Template // nil = jaque's own words
+	Template *message.Template // nil = ChatTemplate
 }
 
 // chat hands messages to a service of shoutrrr. Its services know no context and
@@ -90,7 +90,7 @@ func NewChat(o ChatOptions) (Channel, error) {
 			return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
 		}
 	}
-	if o.Template, err = chatTemplate(o.Template, "chat"); err != nil {
+	if o.Template, err = orChat(o.Template, "chat"); err != nil {
 		return nil, err
 	}
 	kind, ok := kindsOfChat[name]

@@ -9,12 +9,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"jaque.sh/jaque/appliance/channel"
+	"jaque.sh/jaque/appliance/rule/message"
 )
 
 // gossip is a server that says whatever it was told to whoever asks, with the
@@ -27,6 +29,17 @@ func gossip(status *int) http.HandlerFunc {
 		w.WriteHeader(*status)
 		_, _ = io.WriteString(w, text[:min(len(text), 50_000)])
 	}
+}
+
+var chatTemplate = sync.OnceValues(func() (*message.Template, error) { return channel.ChatTemplate("chat") })
+
+// chatAt makes a chat with a template that all share.
+func chatAt(address string) (channel.Channel, error) {
+	t, err := chatTemplate()
+	if err != nil {
+		return nil, err
+	}
+	return channel.NewChat(channel.ChatOptions{Address: address, Template: t})
 }
 
 // makers make each channel with secrets in every place that can hold one.
@@ -42,26 +55,26 @@ var makers = map[string]func(host string, secret func() string) (channel.Channel
 	},
 	"telegram": func(host string, secret func() string) (channel.Channel, error) {
 		token := "12345678:" + secret()
-		return channel.NewTelegram(channel.TelegramOptions{API: "http://" + host + "/" + url.PathEscape(secret()), Token: token, Chat: secret()})
+		t, err := chatTemplate()
+		if err != nil {
+			return nil, err
+		}
+		return channel.NewTelegram(channel.TelegramOptions{API: "http://" + host + "/" + url.PathEscape(secret()), Token: token, Chat: secret(), Template: t})
 	},
 	"canary": func(host string, secret func() string) (channel.Channel, error) {
 		return channel.NewPing("http://"+host+"/"+url.PathEscape(secret()), nil)
 	},
 	"ntfy": func(host string, secret func() string) (channel.Channel, error) {
-		return channel.NewChat(channel.ChatOptions{
-			Address: "ntfy://" + url.UserPassword(secret(), secret()).String() + "@" + host + "/" + url.PathEscape(secret()) + "?scheme=http",
-		})
+		return chatAt("ntfy://" + url.UserPassword(secret(), secret()).String() + "@" + host + "/" + url.PathEscape(secret()) + "?scheme=http")
 	},
 	"mattermost": func(host string, secret func() string) (channel.Channel, error) {
-		return channel.NewChat(channel.ChatOptions{
-			Address: "mattermost://" + host + "/" + url.PathEscape(secret()) + "/" + url.PathEscape(secret()) + "?disabletls=yes",
-		})
+		return chatAt("mattermost://" + host + "/" + url.PathEscape(secret()) + "/" + url.PathEscape(secret()) + "?disabletls=yes")
 	},
 	"slack": func(_ string, secret func() string) (channel.Channel, error) {
-		return channel.NewChat(channel.ChatOptions{Address: "slack://hook:" + url.PathEscape(secret()) + "@webhook"})
+		return chatAt("slack://hook:" + url.PathEscape(secret()) + "@webhook")
 	},
 	"discord": func(_ string, secret func() string) (channel.Channel, error) {
-		return channel.NewChat(channel.ChatOptions{Address: "discord://" + url.PathEscape(secret())})
+		return chatAt("discord://" + url.PathEscape(secret()))
 	},
 }
 

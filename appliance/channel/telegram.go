@@ -27,7 +27,7 @@ type TelegramOptions struct {
 	API      string            // base address; "" = TelegramAPI
 	Token    string            // of the bot
 	Chat     string            // id of a person, group or channel, or "@channel"
-	Template *message.Template // nil = jaque's own words
+	Template *message.Template // nil = ChatTemplate
 	Client   *http.Client      // nil = NewClient
 }
 
@@ -55,7 +55,7 @@ func NewTelegram(o TelegramOptions) (Channel, error) {
 		return nil, errors.New("telegram: the contact has no chat; write telegram: with the chat's id")
 	}
 	var err error
-	if o.Template, err = chatTemplate(o.Template, "telegram"); err != nil {
+	if o.Template, err = orChat(o.Template, "telegram"); err != nil {
 		return nil, err
 	}
 	o.Client = orNew(o.Client)

@@ -34,13 +34,18 @@ const chatText = `{{.Subject}}
 {{- with .URL}}{{.}}
 {{end}}`
 
-// chatTemplate returns the operator's template, or jaque's own for chats. It is
-// compiled for each channel because a template is only good for one kind.
-func chatTemplate(own *message.Template, kind string) (*message.Template, error) {
+// ChatTemplate returns jaque's own texts for a kind of chat. Channels that are given
+// no template compile it for themselves, which is slow where there are many.
+func ChatTemplate(kind string) (*message.Template, error) {
+	return message.Compile(kind, "", chatText, "")
+}
+
+// orChat returns the operator's template, or jaque's own for chats.
+func orChat(own *message.Template, kind string) (*message.Template, error) {
 	if own != nil {
 		return own, nil
 	}
-	return message.Compile(kind, "", chatText, "")
+	return ChatTemplate(kind)
 }
 
 // chatWords returns what a chat is told: the subject, and the text without it.
