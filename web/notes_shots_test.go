@@ -5,7 +5,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -44,5 +46,56 @@ func TestEveryPageAboutTellingFitsEveryScreen(t *testing.T) {
 		}
 		lookAt(t, ctx, name)
 		c.check(t, name)
+	}
+}
+
+// TestTheLogFollowsWhatHappens opens the reasons of a decision, lets another one
+// happen, and finds both.
+func TestTheLogFollowsWhatHappens(t *testing.T) {
+	if testing.Short() {
+		t.Log("a browser takes its time; -short leaves it out")
+		return
+	}
+	ctx := browser(t)
+	if ctx == nil {
+		return
+	}
+	site := sample.Told()
+	srv := serve(t, telling(site))
+	var c console
+	c.listen(t, ctx)
+	err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/notifications"), chromedp.WaitReady(chromedp.CSS(".notes details")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func(what string) {
+		t.Helper()
+		run(t, ctx, chromedp.Poll[bool](what, chromedp.WithPollingTimeout(20*time.Second)))
+	}
+	wait(`document.body.dataset.connected === "yes"`)
+	run(t, ctx, chromedp.Evaluate[bool](`(() => { const s = document.querySelector(".notes summary"); s.focus(); s.click(); window.opened = s.parentElement.id; return true })()`))
+	wait(`document.getElementById(window.opened).open && document.querySelector(".gate.blocked").checkVisibility()`)
+	site.Result("web02!http", object.Critical, "gone for good", 0)
+	wait(`document.querySelector(".notes .whose").textContent === "web02!http" && document.getElementById(window.opened).open`)
+	if run(t, ctx, chromedp.Evaluate[string](`document.activeElement.tagName`)) != "SUMMARY" {
+		t.Error("the focus is lost with the change")
+	}
+	c.check(t, "live")
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	err = chromedp.Do(ctx,
+		chromedp.Navigate(srv.URL+"/notifications"),
+		chromedp.SendKeys(chromedp.CSS("#f-object"), "db01!replication\r"),
+		chromedp.WaitReady(chromedp.CSS(`#f-object[value="db01!replication"]`)),
+		chromedp.Click(chromedp.CSS(".notes summary")),
+		chromedp.Click(chromedp.CSS(".note .more a")),
+		chromedp.WaitReady(chromedp.CSS(".ruling")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := run(t, ctx, chromedp.TextContent(chromedp.CSS(".verdict"))); !strings.Contains(text, "acknowledged by maria") {
+		t.Errorf("without scripts the explanation is %q", text)
 	}
 }
