@@ -101,3 +101,35 @@ func TestAddressesAreNeverShown(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatChannelsAndTemplatesRefuseHasItsPlace leaves the words to those who refuse.
+func TestWhatChannelsAndTemplatesRefuseHasItsPlace(t *testing.T) {
+	const mail = `delivery: templates: email: `
+	for _, tt := range []struct{ name, text, path, want string }{
+		{"a body that names what is not there", `contacts: c: webhook: {url: "https://example.com/", body: "{{.nothing}}"}`, "contacts.c.webhook.body", "nothing"},
+		{"a body without an end", `contacts: c: webhook: {url: "https://example.com/", body: "{{range .items}}"}`, "contacts.c.webhook.body", "EOF"},
+		{"an address that is none", `contacts: c: chat: "hello"`, "contacts.c.chat", "slack://"},
+		{"a service that is none", `contacts: c: chat: ["ntfy://ntfy.sh/x", "slak://x"]`, "contacts.c.chat[1]", "slack"},
+		{"a service with half an address", `contacts: c: chat: "slack://x"`, "contacts.c.chat", "slack"},
+		{"a subject that names what is not there", mail + `subject: "{{.Subjct}}"`, "delivery.templates.email.subject", "Subjct"},
+		{"a text without an end", mail + `text: "{{range .Items}}"`, "delivery.templates.email.text", "EOF"},
+		{"HTML that loops", mail + `html: "{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}"`, "delivery.templates.email.html", "calls itself"},
+		{"a text that grows without end", mail + `text: "{{range $i := .Items}}{{range $.Items}}{{range $.Items}}{{range $.Items}}x{{end}}{{end}}{{end}}{{end}}{{define \"y\"}}{{template \"y\"}}{{end}}{{template \"y\"}}"`, "delivery.templates.email.text", "y"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := tryLoad(t, tt.text)
+			if len(problems) != 1 || problems[0].Path != tt.path || !strings.Contains(problems[0].Text, tt.want) || problems[0].Line != 2 {
+				t.Errorf("got\n%swant one at %s with %q", problems.Lines(), tt.path, tt.want)
+			}
+		})
+	}
+}
+
+// TestAChatOfMatrixIsNotSignedInTo has an address that nothing listens on: a look at a
+// config asks nobody.
+func TestAChatOfMatrixIsNotSignedInTo(t *testing.T) {
+	c := load(t, `contacts: c: chat: "matrix://user:password@127.0.0.1:1/?rooms=!room"`)
+	if got := c.Set.Contacts["c"].Notify.Channels; !slices.Equal(got, []string{"chat"}) {
+		t.Errorf("channels %v", got)
+	}
+}
