@@ -34,7 +34,9 @@ func (t *told) table(w io.Writer) error {
 	rows := append(t.sent(), t.held()...)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
 	tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "WHEN\tAFTER\tWHAT\tWHO\tOVER\tWHY")
+	if len(rows) > 0 {
+		fmt.Fprintln(tab, "WHEN\tAFTER\tWHAT\tWHO\tOVER\tWHY")
+	}
 	for _, r := range rows {
 		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", t.clock(r.at), t.after(r.at), r.what, r.who, r.over, r.why)
 	}

@@ -160,7 +160,7 @@ func (s *Story) acts(scene *Scene, bad map[object.ID]object.State, end object.Ti
 			continue
 		}
 		if !checked(o) {
-			times = submissions(o, s.At, end)
+			times = submissions(o, s.At, end.Add(s.Beyond))
 		}
 		if s.Then != nil {
 			times = append(times, end)
@@ -184,8 +184,8 @@ func (s *Story) acts(scene *Scene, bad map[object.ID]object.State, end object.Ti
 	return all
 }
 
-// submissions returns when results of a problem are submitted that no check finds: as
-// often as checks would look, so that the problem gets hard and does not go stale.
+// submissions returns when results are submitted that no check finds: as often as
+// checks would look, so that the problem gets hard and nothing goes stale.
 func submissions(o *object.Object, from, end object.Time) (times []object.Time) {
 	step := 5 * time.Minute
 	if every := o.Rule.Interval; every > 0 {
