@@ -30,10 +30,13 @@ func (l *loader) canary(objects []*object.Object) []*object.Object {
 	return append(objects, host, service)
 }
 
+// canaryRuleName names the rule of what nobody has declared.
+const canaryRuleName = "delivery.canary"
+
 // canaryRule checks without doing anything, and every result is good.
 func canaryRule(k object.Kind, every time.Duration) *object.Rule {
 	return &object.Rule{
-		Name:     "delivery.canary",
+		Name:     canaryRuleName,
 		Check:    object.Check{Kind: object.CheckDummy, Dummy: &object.DummyCheck{Text: "the " + k.String() + " of the canary"}},
 		Interval: every, Retry: every, Timeout: min(every, 30*time.Second), Attempts: 1, Active: true,
 	}

@@ -54,10 +54,14 @@ func (c *Config) Hint() string {
 
 // Summary counts what a config declares: "2 hosts, 5 services, 3 rules".
 func (c *Config) Summary() string {
-	hosts, services := len(c.Set.Hosts), 0
+	hosts, services := 0, 0
 	for _, o := range c.Set.Objects {
-		if o.Kind() == object.Service {
+		switch {
+		case o.Rule.Name == canaryRuleName:
+		case o.Kind() == object.Service:
 			services++
+		default:
+			hosts++
 		}
 	}
 	return fmt.Sprintf("%s, %s, %s", counted(hosts, "host"), counted(services, "service"), counted(c.Rules, "rule"))
