@@ -31,6 +31,10 @@ func help(args []string, stdout io.Writer) error {
 		fmt.Fprint(stdout, text)
 		return nil
 	}
+	if simulates(args) {
+		fmt.Fprint(stdout, roles.SimulateHelp)
+		return nil
+	}
 	if len(args) > 0 && commandHelp[args[0]] != "" {
 		fmt.Fprint(stdout, commandHelp[args[0]])
 		return nil
