@@ -34,7 +34,6 @@ type Batch struct {
 
 	entries []*entry
 	units   []*unit // that wait until the batch comes back
-	taken   object.Time
 }
 
 // GroupOf returns the group of one of the Requests: its own also where the limit

@@ -126,14 +126,32 @@ func (p *Planner) place(now object.Time, w *World) {
 			p.ask(u, now, w)
 		}
 	}
+	first := map[laneKey]object.Time{} // when the oldest of a lane's groups was ready
 	for _, e := range fresh {
-		if !e.old || e.unit == nil {
-			continue
+		if l := p.laneKey(e.p); e.old && !alone(e.p) && (first[l] == 0 || e.ready < first[l]) {
+			first[l] = e.ready
 		}
-		// The outcomes of a message may stand on the log in part.
-		partly := e.unit.memory != nil && e.p.Time <= e.unit.memory.Last.Time
-		e.repeat = e.repeat || partly || e.attempts > 0 || e.ready <= now || e.unit.due <= now
 	}
+	for _, e := range fresh {
+		if e.old && e.unit != nil {
+			e.repeat = e.repeat || e.wentOut(now, first[p.laneKey(e.p)], w)
+		}
+	}
+}
+
+// wentOut tells whether an earlier process may have sent a request that was open
+// when this one began: it was due, or in a group with one that was. Outcomes of a
+// message may stand on the log in part. first is when the oldest request of the
+// lane's groups was ready.
+func (e *entry) wentOut(now, first object.Time, w *World) bool {
+	if e.attempts > 0 || e.ready <= now || e.unit.due <= now {
+		return true
+	}
+	if e.p.Note.Group.By == object.GroupRoot {
+		// The roots may have been others then.
+		return first <= now || e.p.Time <= w.sent(GroupKey{Contact: e.p.Contact, Channel: e.p.Channel}).Time
+	}
+	return e.unit.memory != nil && e.p.Time <= e.unit.memory.Last.Time
 }
 
 // ask lets a unit know what earlier processes sent.

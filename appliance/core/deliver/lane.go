@@ -35,9 +35,12 @@ func (l *lane) before(o *lane) bool {
 		strings.Compare(l.key.contact, o.key.contact), strings.Compare(l.key.channel, o.key.channel)) < 0
 }
 
+// laneKey returns the key of a request's lane.
+func (p *Planner) laneKey(r *Pending) laneKey { return laneKey{r.Contact, r.Channel, heartbeat(r)} }
+
 // lane returns the lane of a request.
 func (p *Planner) lane(r *Pending) *lane {
-	k := laneKey{r.Contact, r.Channel, heartbeat(r)}
+	k := p.laneKey(r)
 	l := p.lanes[k]
 	if l == nil {
 		l = &lane{key: k, units: map[string]*unit{}, place: -1}

@@ -222,7 +222,10 @@ func (s *process) step() {
 		if len(all) > 0 {
 			r := rapid.SampledFrom(all).Draw(s.t, "ended")
 			s.l.seq++
-			s.l.open.Apply(&event.Event{Seq: s.l.seq, Kind: event.NotificationAbandoned, Object: r.Event.Object, Time: s.now, Facts: map[string]string{event.FactRequest: r.ID}})
+			k := deliver.KeyOf(r, s.w.look())
+			s.l.open.Apply(&event.Event{Seq: s.l.seq, Kind: event.NotificationDelivered, Object: r.Event.Object, Time: s.now, Facts: map[string]string{
+				event.FactRequest: r.ID, event.FactContact: k.Contact, event.FactChannel: k.Channel, event.FactGroup: k.Group,
+			}})
 			s.p.End(r.ID)
 		}
 	default:

@@ -119,13 +119,13 @@ func (p *Pending) failed(e *event.Event) *Pending {
 // whose message its problem was told.
 func (o *Open) remember(e *event.Event, p *Pending) {
 	group := e.Facts[event.FactGroup]
-	if group == "" {
-		return
-	}
 	k := GroupKey{e.Facts[event.FactContact], e.Facts[event.FactChannel], group}
 	if e.Time >= o.sent[k].at {
 		o.sent[k] = sending{e.Time, e.Facts[event.FactThread]}
 		o.prune()
+	}
+	if all := (GroupKey{Contact: k.Contact, Channel: k.Channel}); e.Time >= o.sent[all].at {
+		o.sent[all] = sending{at: e.Time}
 	}
 	if root := rootOf(group); root != "" && root != e.Object && p != nil && p.Since != 0 {
 		if known := o.incident[e.Object]; known.since == p.Since {
@@ -176,8 +176,8 @@ func (o *Open) All() []*Pending {
 	return all
 }
 
-// Sent returns what the outcomes say of a group's newest message; it is forgotten
-// after a day.
+// Sent returns what the outcomes say of a group's newest message, without a Group of
+// the newest to the contact over the channel; it is forgotten after a day.
 func (o *Open) Sent(k GroupKey) Last {
 	s, ok := o.sent[k]
 	if !ok || s.at.Add(day) <= o.newest {

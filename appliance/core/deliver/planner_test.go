@@ -270,6 +270,7 @@ func TestAfterARestartWhatWasDueIsMarked(t *testing.T) {
 	l, w := &log{}, &world{}
 	p := deliver.NewPlanner(deliver.Limits{})
 	add(l, p, false, ask{id: "a!x"}, ask{id: "b!x", second: 10, group: byRoot}, ask{id: "c!x", second: 80, group: byRoot},
+		ask{id: "d!x", second: 85, group: object.Grouping{By: object.GroupHost, Wait: 30 * time.Second}},
 		ask{id: "sw1", second: 1, group: byRoot}, ask{id: "h1", second: 2, root: "sw1", group: byRoot}, ask{id: "h2", second: 95, root: "sw1", group: byRoot})
 	b, _ := p.Take(at(90), w.look())
 	for b.Group != "root=sw1" {
@@ -284,7 +285,8 @@ func TestAfterARestartWhatWasDueIsMarked(t *testing.T) {
 	}
 	out, _ := run(q, w, 100, 3600)
 	wantOut(t, out,
-		"1:40 ada/email repeat []: a!x", "1:40 ada/email repeat [root=b!x]: b!x", "1:50 ada/email [root=c!x]: c!x",
+		"1:40 ada/email repeat []: a!x", "1:40 ada/email repeat [root=b!x]: b!x", "1:50 ada/email repeat [root=c!x]: c!x", // sw1 may have been its root
+		"1:55 ada/email [host=d]: d!x",
 		"6:31 ada/email repeat [root=sw1]: h1, h2")
 }
 
