@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestWhatIsDueIsSentOnceAndTheLogKnows(t *testing.T) {
 		}
 		done := w.of(event.NotificationDelivered)
 		slices.SortFunc(done, func(a, b event.Event) int { return strings.Compare(a.ID, b.ID) })
-		if len(done) != 2 || len(w.open) != 0 || len(told) != 2 || !slices.Contains(told, ids[0]) {
+		if len(done) != 2 || w.left() != 0 || len(told) != 2 || !slices.Contains(told, ids[0]) {
 			t.Fatalf("outcomes %+v, told of %v", done, told)
 		}
 		e := done[0]
@@ -84,10 +85,10 @@ func TestSlowChannelsTakeOnlyTheirPlaces(t *testing.T) {
 
 func TestAFailureIsTriedAgainUntilItSucceeds(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		n := 0
+		var n atomic.Int64
 		p := w.start(t, func(p *process, _ *Options) {
 			p.send = func(context.Context, *message.Message) error {
-				if n++; n <= 8 {
+				if n := n.Add(1); n <= 8 {
 					return fmt.Errorf("reason %d", n/2)
 				}
 				return nil
@@ -162,14 +163,21 @@ func TestWhatCannotBeDeliveredIsGivenUpWithTheReason(t *testing.T) {
 
 func TestAChannelThatIsMissingForAWhileIsAskedForAgain(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		missing := errors.New("the password cannot be read")
-		p := w.start(t, func(p *process, _ *Options) { p.ways = func(string, string) error { return missing } })
+		var repaired atomic.Bool
+		p := w.start(t, func(p *process, _ *Options) {
+			p.ways = func(string, string) error {
+				if repaired.Load() {
+					return nil
+				}
+				return errors.New("the password cannot be read")
+			}
+		})
 		w.ask("web01", "PROBLEM", none, "email", "alice")
 		pass(time.Minute)
-		if len(w.open) != 1 || len(p.got()) != 0 {
-			t.Fatalf("%d are open", len(w.open))
+		if w.left() != 1 || len(p.got()) != 0 {
+			t.Fatalf("%d are open", w.left())
 		}
-		missing = nil
+		repaired.Store(true)
 		pass(time.Hour)
 		if len(w.of(event.NotificationDelivered)) != 1 || p.got()[0].Repeat {
 			t.Errorf("delivered %v", p.got())
@@ -218,10 +226,9 @@ func TestAChannelThatPanicsOrHangsHarmsNobodyElse(t *testing.T) {
 				hang = make(chan struct{})
 				p := w.start(t, func(p *process, o *Options) {
 					o.Workers = 1
-					first := true
+					var begun atomic.Bool
 					p.send = func(ctx context.Context, m *message.Message) error {
-						if m.Contact.Name == "alice" && first {
-							first = false
+						if m.Contact.Name == "alice" && begun.CompareAndSwap(false, true) {
 							return c.bad(ctx)
 						}
 						return nil

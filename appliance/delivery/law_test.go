@@ -131,8 +131,8 @@ func (w *world) settledOnce() error {
 			return fmt.Errorf("%s has %d final outcomes", id, final[id])
 		}
 	}
-	if len(final) != len(w.asked) || len(w.open) != 0 {
-		return fmt.Errorf("%d of %d requests are settled, %d open", len(final), len(w.asked), len(w.open))
+	if len(final) != len(w.asked) || w.left() != 0 {
+		return fmt.Errorf("%d of %d requests are settled, %d open", len(final), len(w.asked), w.left())
 	}
 	return nil
 }

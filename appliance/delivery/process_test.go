@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +19,10 @@ import (
 
 func TestAnOutcomeThatTheLogDoesNotTakeIsWrittenAgainAndNothingSentAgain(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		var tries int
+		var tries atomic.Int64
 		p := w.start(t, func(p *process, _ *Options) {
 			p.refuse = func(*event.Event) error {
-				if tries++; tries <= 6 {
+				if tries.Add(1) <= 6 {
 					return journal.ErrUnknown
 				}
 				return nil
@@ -29,12 +30,12 @@ func TestAnOutcomeThatTheLogDoesNotTakeIsWrittenAgainAndNothingSentAgain(t *test
 		})
 		w.ask("web01", "PROBLEM", none, "email", "alice", "bob")
 		pass(time.Second)
-		if text := strings.Join(p.d.Trouble(), ""); len(w.outcomes) != 0 || text != "the outcomes of 2 notifications are not on the log: "+journal.ErrUnknown.Error() {
-			t.Fatalf("%d outcomes, trouble %q", len(w.outcomes), text)
+		if text := strings.Join(p.d.Trouble(), ""); len(w.all()) != 0 || text != "the outcomes of 2 notifications are not on the log: "+journal.ErrUnknown.Error() {
+			t.Fatalf("%d outcomes, trouble %q", len(w.all()), text)
 		}
 		pass(time.Hour)
 		if len(w.of(event.NotificationDelivered)) != 2 || len(p.got()) != 2 || len(p.d.Trouble()) != 0 {
-			t.Fatalf("%d outcomes of %d messages, trouble %v", len(w.outcomes), len(p.got()), p.d.Trouble())
+			t.Fatalf("%d outcomes of %d messages, trouble %v", len(w.all()), len(p.got()), p.d.Trouble())
 		}
 		if n := testutil.ToFloat64(p.d.metrics.writeErrors); n != 6 {
 			t.Errorf("counted %v", n)
@@ -72,7 +73,7 @@ func TestAKillBetweenSendAndOutcomeMakesAMarkedRepetition(t *testing.T) {
 
 func TestAStopLetsMessagesEndAndLeavesTheRestOpen(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		takes := map[string]time.Duration{"alice": 3 * time.Second, "bob": 20 * time.Second, "carol": 0}
+		takes := map[string]time.Duration{"alice": 3 * time.Second, "bob": 20 * time.Second}
 		p := w.start(t, func(p *process, o *Options) {
 			o.Workers = 2
 			p.send = func(ctx context.Context, m *message.Message) error {
@@ -92,10 +93,9 @@ func TestAStopLetsMessagesEndAndLeavesTheRestOpen(t *testing.T) {
 			t.Errorf("the stop took %s", took)
 		}
 		done := w.of(event.NotificationDelivered)
-		if len(w.outcomes) != 1 || len(done) != 1 || done[0].Facts[event.FactContact] != "alice" {
-			t.Fatalf("outcomes %+v", w.outcomes)
+		if len(w.all()) != 1 || len(done) != 1 || done[0].Facts[event.FactContact] != "alice" {
+			t.Fatalf("outcomes %+v", w.all())
 		}
-		takes["bob"] = 0
 		q := w.start(t, func(p *process, _ *Options) { p.send = nil })
 		pass(time.Second)
 		if got := q.got(); len(got) != 2 || !got[0].Repeat || !got[1].Repeat {
@@ -107,30 +107,33 @@ func TestAStopLetsMessagesEndAndLeavesTheRestOpen(t *testing.T) {
 
 func TestAStopWaitsUntilTheLogHasTheOutcomes(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		fail := true
+		var works atomic.Bool
 		p := w.start(t, func(p *process, _ *Options) {
 			p.refuse = func(*event.Event) error {
-				if fail {
-					return journal.ErrUnknown
+				if works.Load() {
+					return nil
 				}
-				return nil
+				return journal.ErrUnknown
 			}
 		})
 		w.ask("web01", "PROBLEM", none, "email", "alice")
 		pass(20 * time.Second)
-		time.AfterFunc(100*time.Millisecond, func() { fail = false })
+		time.AfterFunc(100*time.Millisecond, func() { works.Store(true) })
 		p.stop()
 		if len(w.of(event.NotificationDelivered)) != 1 {
-			t.Errorf("outcomes %+v", w.outcomes)
+			t.Errorf("outcomes %+v", w.all())
 		}
 	})
 }
 
 func TestTheOwnerOfAContactSendsAndAnotherTakesOver(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		owner := map[string]int{"alice": 1, "bob": 2}
-		start := func(n int) *process {
-			return w.start(t, func(p *process, _ *Options) { p.owner = func(c string) bool { return owner[c] == n } })
+		var owner atomic.Int64 // of alice
+		owner.Store(1)
+		start := func(n int64) *process {
+			return w.start(t, func(p *process, _ *Options) {
+				p.owner = func(c string) bool { return c == "bob" && n == 2 || c == "alice" && owner.Load() == n }
+			})
 		}
 		p, q := start(1), start(2)
 		wait := object.Grouping{By: object.GroupHost, Wait: time.Minute}
@@ -141,7 +144,7 @@ func TestTheOwnerOfAContactSendsAndAnotherTakesOver(t *testing.T) {
 			t.Fatalf("sent %+v and %+v", a, b)
 		}
 		w.ask("web03", "PROBLEM", wait, "email", "alice")
-		owner["alice"] = 2
+		owner.Store(2)
 		p.d.Kick()
 		pass(10 * time.Second)
 		w.ask("web04", "PROBLEM", none, "email", "alice")
@@ -164,16 +167,16 @@ func TestTheOwnerOfAContactSendsAndAnotherTakesOver(t *testing.T) {
 
 func TestOwnershipThatIsLostUnnoticedIsSeenBeforeSending(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
-		mine := true
-		p := w.start(t, func(p *process, _ *Options) { p.owner = func(string) bool { return mine } })
+		var lost atomic.Bool
+		p := w.start(t, func(p *process, _ *Options) { p.owner = func(string) bool { return !lost.Load() } })
 		w.ask("web01", "PROBLEM", object.Grouping{By: object.GroupHost, Wait: time.Minute}, "email", "alice")
 		pass(time.Second)
-		mine = false
+		lost.Store(true)
 		pass(time.Hour)
-		if len(p.got()) != 0 || len(w.open) != 1 {
+		if len(p.got()) != 0 || w.left() != 1 {
 			t.Fatalf("it sent %+v", p.got())
 		}
-		mine = true
+		lost.Store(false)
 		p.d.Kick()
 		pass(time.Second)
 		if got := p.got(); len(got) != 1 || !got[0].Repeat {
@@ -219,8 +222,8 @@ func TestATestMessageIsMarkedAndNotOnTheLog(t *testing.T) {
 				t.Errorf("sent %+v", l.Message)
 			}
 		}
-		if len(w.outcomes) != 0 || testutil.ToFloat64(p.d.metrics.tests.WithLabelValues("email", attemptSent)) != 2 {
-			t.Errorf("outcomes %+v", w.outcomes)
+		if len(w.all()) != 0 || testutil.ToFloat64(p.d.metrics.tests.WithLabelValues("email", attemptSent)) != 2 {
+			t.Errorf("outcomes %+v", w.all())
 		}
 		w.set.Contacts["mute"] = &object.Contact{Name: "mute"}
 		for wrong, want := range map[[2]string]string{
@@ -244,9 +247,8 @@ func TestItemsAreInTheOrderOfWhatMattersMost(t *testing.T) {
 			id    object.ID
 			state object.State
 		}{{"sw1!load", object.Warning}, {"sw1!ping", object.Critical}, {"sw1!fan", object.Critical}, {"sw1", object.Down}} {
+			w.state, w.root = it.state, "sw1"
 			w.ask(it.id, "PROBLEM", g, "email", "alice")
-			last := w.open[len(w.open)-1]
-			last.Event.Status.State, last.Root = it.state, "sw1"
 			pass(time.Millisecond)
 		}
 		pass(time.Hour)

@@ -26,7 +26,9 @@ import (
 
 // world is the log with the fold of its requests; it outlives processes.
 type world struct {
-	set *object.Set
+	set   *object.Set
+	state object.State // of what is asked next
+	root  object.ID    // that explains it
 
 	mu       sync.Mutex // guards what follows
 	seq      uint64
@@ -40,8 +42,9 @@ type world struct {
 
 func newWorld() *world {
 	w := &world{
-		set:  &object.Set{Contacts: map[string]*object.Contact{}},
-		last: map[deliver.GroupKey]deliver.Last{}, ids: map[string]bool{},
+		state: object.Critical,
+		set:   &object.Set{Contacts: map[string]*object.Contact{}},
+		last:  map[deliver.GroupKey]deliver.Last{}, ids: map[string]bool{},
 		watch: map[*process]func([]*deliver.Pending, []string){},
 	}
 	for _, name := range []string{"alice", "bob", "carol"} {
@@ -62,12 +65,12 @@ func (w *world) ask(id object.ID, kind string, g object.Grouping, over string, c
 	now := object.At(time.Now())
 	e := &event.Event{
 		Version: event.Version, ID: fmt.Sprint("event-", w.seq), Kind: event.CheckResult, Object: id, Time: now, Seq: w.seq,
-		Status: &event.Status{State: object.Critical, Checked: true, Problem: now}, Notes: []event.Note{n},
+		Status: &event.Status{State: w.state, Checked: true, Problem: now}, Notes: []event.Note{n},
 	}
 	var added []*deliver.Pending
 	var ids []string
 	for _, r := range e.Requests() {
-		added = append(added, &deliver.Pending{Request: r, Seq: w.seq, Time: now, Since: now})
+		added = append(added, &deliver.Pending{Request: r, Seq: w.seq, Time: now, Since: now, Root: w.root})
 		ids = append(ids, r.ID)
 	}
 	w.asked, w.open = append(w.asked, ids...), append(w.open, added...)
@@ -104,6 +107,20 @@ func (w *world) fold(e *event.Event) {
 	for _, fn := range w.watch {
 		fn(nil, []string{id})
 	}
+}
+
+// left returns how many requests are open.
+func (w *world) left() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.open)
+}
+
+// all returns every outcome.
+func (w *world) all() []event.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.outcomes)
 }
 
 // of returns the outcomes of a kind.
