@@ -21,7 +21,11 @@ const botToken = "123456:AAF-secret_Token"
 
 func newTelegram(t testing.TB, api string) channel.Channel {
 	t.Helper()
-	c, err := channel.NewTelegram(channel.TelegramOptions{API: api + "/", Token: botToken, Chat: "-1009876543210"})
+	words, err := chatTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := channel.NewTelegram(channel.TelegramOptions{API: api + "/", Token: botToken, Chat: "-1009876543210", Template: words})
 	if err != nil {
 		t.Fatal(err)
 	}
