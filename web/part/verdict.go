@@ -14,7 +14,10 @@ func gateClass(verdict string) string {
 // tone is that of a contact who is told or not. That somebody is not told is
 // nothing bad.
 func tone(v view.Verdict) string {
-	if v.Told || v.Says != "" && v.Says != "not told" {
+	switch {
+	case v.Says == view.NotReached:
+		return "crit"
+	case v.Told, v.Says != "" && v.Says != "not told":
 		return "ok"
 	}
 	return "pending"

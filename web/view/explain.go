@@ -216,10 +216,34 @@ func person(a *explain.Answer, p *explain.Person, now time.Time) Verdict {
 	if a.Past || a.Future {
 		at = a.At
 	}
+	said := p.Says
+	if said == "told" && unreached(a, p.Name) {
+		said = NotReached
+	}
 	return Verdict{
-		Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", at)}, Alias: alias(p), Told: p.Told, Says: p.Says, Why: p.Why,
+		Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", at)}, Alias: alias(p), Told: p.Told, Says: said, Why: p.Why,
 		Over: strings.Join(p.Channels, ", "), If: sure(p.If), Gates: explained(p.Gates, now),
 	}
+}
+
+// unreached tells whether every message of the newest decision that was to tell a
+// contact was given up.
+func unreached(a *explain.Answer, name string) bool {
+	for i := range a.Recorded {
+		own := 0
+		for _, d := range a.Recorded[i].Deliveries {
+			if d.Contact == name && d.Status != explain.Abandoned {
+				return false
+			}
+			if d.Contact == name {
+				own++
+			}
+		}
+		if own > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func alias(p *explain.Person) string {

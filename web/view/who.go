@@ -9,6 +9,10 @@ import (
 	"jaque.sh/jaque/appliance/rule/explain"
 )
 
+// NotReached is said of somebody who was to be told, and whose every message was
+// given up.
+const NotReached = "not reached"
+
 // mostWho is how many contacts the page of an object shows.
 const mostWho = 25
 
@@ -135,7 +139,7 @@ func (p *WhoPerson) word() {
 	case len(p.Ways) == 0:
 		p.Word, p.Tone = "has no channel to be told over", "warn"
 	default:
-		p.Word, p.Tone = "not reached", "crit"
+		p.Word, p.Tone = NotReached, "crit"
 	}
 }
 
