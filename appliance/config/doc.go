@@ -8,5 +8,6 @@
 // neutral trees (source.go, csv.go, json.go, yaml.go), trees become declarations
 // (decode.go, section_*.go), declarations become objects (expand.go), periods what
 // they mean (section_period.go), and objects are made to depend on each other
-// (depend.go). Start reading at Load.
+// (depend.go). Policies become what each object tells whom (policies.go); jaque's own
+// canary is added (canary.go). Start reading at Load.
 package config
