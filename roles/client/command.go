@@ -83,7 +83,7 @@ operators made on a target.
 		},
 		{
 			name: "notify", api: "notify", usage: "OBJECT… -comment TEXT",
-			summary: "send a message of your own to the contacts",
+			summary: "send a message of your own to the contacts; notify test, notify simulate",
 			text:    "Tells the contacts of each object something, whatever its state.\n",
 			options: slices.Concat([]option{
 				comment,
