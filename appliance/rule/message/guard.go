@@ -161,25 +161,36 @@ func watch(trees map[string]*parse.Tree) error {
 		calls[name] = w.calls
 		count(t.Root)
 	}
+	s := search{calls: calls, clean: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		if loop := findLoop(calls, name, nil); loop != nil {
-			return fmt.Errorf("template %s calls itself (%s); use {{range}} instead", name, strings.Join(loop, " → "))
+		if loop := s.loop(name, nil); loop != nil {
+			return fmt.Errorf("template %s calls itself (%s); use {{range}} instead", loop[0], strings.Join(loop, " → "))
 		}
 	}
 	return nil
 }
 
-// findLoop returns the way from a template back to itself.
-func findLoop(calls map[string][]string, name string, way []string) []string {
-	if slices.Contains(way, name) {
-		return append(way, name)
+// search looks for templates that call themselves; clean are those known not to.
+type search struct {
+	calls map[string][]string
+	clean map[string]bool
+}
+
+// loop returns the way from a template back to itself, or that of one it calls.
+func (s *search) loop(name string, way []string) []string {
+	if at := slices.Index(way, name); at >= 0 {
+		return append(way[at:], name)
+	}
+	if s.clean[name] {
+		return nil
 	}
 	way = append(slices.Clone(way), name)
-	for _, next := range calls[name] {
-		if loop := findLoop(calls, next, way); loop != nil {
+	for _, next := range s.calls[name] {
+		if loop := s.loop(next, way); loop != nil {
 			return loop
 		}
 	}
+	s.clean[name] = true
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"errors"
 	"fmt"
 	html "html/template"
 	"strings"
@@ -43,8 +44,12 @@ func Compile(kind, subject, body, page string) (*Template, error) {
 			return nil, t.wrong("html", err)
 		}
 	}
-	for _, s := range samples(kind) {
-		if _, err := t.render(s.data()); err != nil {
+	for i, s := range samples(kind) {
+		_, err := t.render(s.data())
+		if i > 0 && errors.Is(err, errEmpty) {
+			continue // it has nothing to say of a test, or of what has no page
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w (tried with a message of the kind %s)", err, s.name())
 		}
 	}
@@ -52,8 +57,13 @@ func Compile(kind, subject, body, page string) (*Template, error) {
 }
 
 func (t *Template) wrong(part string, err error) error {
-	return fmt.Errorf("template %s of channel %s: %s", part, t.kind, strings.TrimPrefix(err.Error(), "template: "))
+	if text, ok := strings.CutPrefix(err.Error(), "template: "); ok {
+		err = errors.New(text)
+	}
+	return fmt.Errorf("template %s of channel %s: %w", part, t.kind, err)
 }
+
+var errEmpty = errors.New("it says nothing; write what is to be read, or leave it out for jaque's text")
 
 // render puts a message in words; what fails is named.
 func (t *Template) render(d *Data) (r Rendered, err error) {
@@ -95,7 +105,7 @@ func (t *Template) ownText(r *Rendered, d *Data) error {
 		return t.wrong("text", err)
 	}
 	if body = strings.TrimSpace(tidy(body)); body == "" {
-		return t.wrong("text", fmt.Errorf("it says nothing; write what is to be read, or leave it out for jaque's text"))
+		return t.wrong("text", errEmpty)
 	}
 	var marks strings.Builder
 	for _, m := range d.marks() {
