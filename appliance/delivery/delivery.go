@@ -130,8 +130,7 @@ func New(o Options) (*Delivery, error) {
 }
 
 // Service returns the part of the process that sends. The log must have been
-// replayed before it starts, and nothing may fold while it is asked for the first
-// time but what calls in order.
+// replayed before it starts: needs are the services after which it is.
 func (d *Delivery) Service(needs ...string) service.Service {
 	return service.Service{Name: "notifications", Needs: needs, StopTimeout: d.opt.StopTimeout + 2*writePatience, Run: d.run}
 }

@@ -91,7 +91,7 @@ func (d *Delivery) mark(r *request, reason string) {
 	r.reason = reason
 }
 
-// countEvery is how often requests are counted while there are many.
+// Requests are counted one by one: each time while there are few, else now and then.
 const (
 	countEvery = time.Second
 	countMany  = 200
