@@ -283,7 +283,7 @@ func TestEmptyListsSayWhy(t *testing.T) {
 }
 
 func TestNavigationMarksOneSection(t *testing.T) {
-	for _, section := range []string{"home", "hosts", "services", "events", "engine"} {
+	for _, section := range []string{"home", "hosts", "services", "notifications", "events", "engine"} {
 		n := 0
 		for _, l := range (Chrome{Section: section, Trouble: 1200}).Nav() {
 			if l.Current {
