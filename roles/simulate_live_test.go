@@ -17,6 +17,7 @@ import (
 	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/coordination"
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/delivery"
@@ -109,14 +110,26 @@ func delivered(t *testing.T, tr *trial.Trial, s *rehearse.Scene) []string {
 	return bag.all
 }
 
-// A simulation says which messages go out, when, to whom, and what is in them.
+// A simulation says which messages go out, when, to whom, and what is in them. Where
+// a root moves in the very millisecond of a message, or two decisions are made in it,
+// nobody promises what is first: those scenarios are left out.
 func TestWhatIsSimulatedIsWhatIsDelivered(t *testing.T) {
-	messages := 0
+	messages, left := 0, 0
 	for seed := *simulatedFirst; seed < *simulatedFirst+*simulatedScenarios && !t.Failed(); seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			tr := trial.New(object.At(time.Now()), rand.New(rand.NewPCG(uint64(seed), 8)).IntN)
 			s := tr.Scene()
+			moved, asked := map[object.Time]bool{}, map[object.Time]bool{}
+			s.Watch = func(e *event.Event) {
+				asks := e.Has(event.NotificationIntended)
+				moved[e.Time] = moved[e.Time] || asks && asked[e.Time] || e.Has(event.RootChanged) || e.Transition && e.Status.Root != ""
+				asked[e.Time] = asked[e.Time] || asks
+			}
 			out := rehearse.Run(s, deliver.Limits{})
+			if slices.ContainsFunc(out.Messages, func(m rehearse.Message) bool { return moved[m.Time] }) {
+				left++
+				return
+			}
 			var want []string
 			for _, m := range out.Messages {
 				if m.Time > s.End {
@@ -142,7 +155,7 @@ func TestWhatIsSimulatedIsWhatIsDelivered(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d scenarios with %d messages", *simulatedScenarios, messages)
+	t.Logf("%d scenarios with %d messages, %d left out", *simulatedScenarios-left, messages, left)
 }
 
 // at returns a text of a list, "nothing" behind its end.
