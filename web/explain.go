@@ -121,7 +121,7 @@ func (s *site) explainWorld(ctx context.Context, q explain.Question) (w *explain
 
 // openOf returns the open requests of an object.
 func (s *site) openOf(id object.ID) (open []explain.Open) {
-	all, _ := s.openRequests()
+	all := s.openRequests()
 	for i := range all {
 		if all[i].Event.Object == id {
 			open = append(open, explain.Open{ID: all[i].ID, Failures: all[i].Failures, Reason: all[i].Reason})

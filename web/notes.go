@@ -93,8 +93,8 @@ func (s *site) strip(r *http.Request, now time.Time) view.Strip {
 			d.Channels = append(d.Channels, view.ChannelState{Name: c.Name, Sent: stampOf(c.Sent), Failing: stampOf(c.Failing), Reason: c.Reason, Open: c.Open})
 		}
 	}
-	open, known := s.openRequests()
-	if known && s.Delivery == nil {
+	open := s.openRequests()
+	if s.Delivery == nil {
 		d.Known, d.Open = true, len(open)
 		for i := range open {
 			if at := open[i].Event.Time; d.Oldest == 0 || at < d.Oldest {
@@ -150,7 +150,7 @@ func (s *site) contactsPage(w http.ResponseWriter, r *http.Request) error {
 		Set: s.Projection.Set(), Program: s.Projection.Program(), Name: r.URL.Query().Get("name"),
 		Last: map[string]*event.Event{}, Waiting: map[string]int{},
 	}
-	open, _ := s.openRequests()
+	open := s.openRequests()
 	for i := range open {
 		src.Waiting[open[i].Contact]++
 	}

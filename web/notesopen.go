@@ -1,9 +1,6 @@
 package web
 
-import (
-	"jaque.sh/jaque/appliance/core/deliver"
-	"jaque.sh/jaque/appliance/core/event"
-)
+import "jaque.sh/jaque/appliance/core/event"
 
 // openRequest is a request that nobody has delivered or given up.
 type openRequest struct {
@@ -12,17 +9,12 @@ type openRequest struct {
 	Reason   string // of the last failure
 }
 
-// openRequests returns the requests without an outcome in the order of the log, and
-// whether they are known.
-func (s *site) openRequests() ([]openRequest, bool) {
-	p, ok := any(s.Projection).(interface{ OpenRequests() []*deliver.Pending })
-	if !ok {
-		return nil, false
-	}
-	all := p.OpenRequests()
+// openRequests returns the requests without an outcome in the order of the log.
+func (s *site) openRequests() []openRequest {
+	all := s.Projection.OpenRequests()
 	out := make([]openRequest, len(all))
 	for i, r := range all {
 		out[i] = openRequest{Request: r.Request, Failures: r.Failures, Reason: r.Reason}
 	}
-	return out, true
+	return out
 }

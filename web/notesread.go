@@ -100,11 +100,8 @@ func nothing(ask view.NoteAsk, bounded bool, read int) string {
 
 // deliveries returns how requests stand as far as this process holds it.
 func (s *site) deliveries() *view.Deliveries {
-	d := &view.Deliveries{Outcomes: view.Outcomes{}}
-	open, known := s.openRequests()
-	if known {
-		d.Open = make(map[string]view.Waiting, len(open))
-	}
+	open := s.openRequests()
+	d := &view.Deliveries{Outcomes: view.Outcomes{}, Open: make(map[string]view.Waiting, len(open))}
 	for _, p := range open {
 		d.Open[p.ID] = view.Waiting{Failures: p.Failures, Reason: p.Reason}
 	}

@@ -63,8 +63,14 @@ func (a *NoteAsk) Narrow() bool {
 func (a *NoteAsk) Query() url.Values {
 	v := url.Values{}
 	for _, p := range []Pair{
-		{"object", string(a.Object)}, {"contact", a.Contact}, {"channel", a.Channel}, {"kind", a.Kind}, {"outcome", a.Outcome}, {"state", a.State},
-		{"since", stamp(a.Since)}, {"until", stamp(a.Until)},
+		{"object", string(a.Object)},
+		{"contact", a.Contact},
+		{"channel", a.Channel},
+		{"kind", a.Kind},
+		{"outcome", a.Outcome},
+		{"state", a.State},
+		{"since", stamp(a.Since)},
+		{"until", stamp(a.Until)},
 	} {
 		if p.Value != "" {
 			v.Set(p.Name, p.Value)
