@@ -227,7 +227,7 @@ func (e *Engine) planSpread(key int32, now object.Time) {
 		interval = o.Rule.Retry
 	}
 	slot := fold.NextSlot(o.ID, interval, now)
-	if tick := fold.NextTick(&env, st, now); tick != 0 && tick < slot {
+	if tick := fold.NextAsk(&env, st, now); tick != 0 && tick < slot {
 		slot = tick
 	}
 	e.state.queue.Set(key, slot)
@@ -246,7 +246,7 @@ func (e *Engine) plan(key int32, now object.Time) {
 		_, at = e.due(key, now)
 	case !ent.late:
 		env := e.env(key)
-		at = fold.NextTick(&env, e.proj.State(ent.obj.ID), now)
+		at = fold.NextAsk(&env, e.proj.State(ent.obj.ID), now)
 	}
 	if at == 0 {
 		e.state.queue.Remove(key)

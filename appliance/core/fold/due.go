@@ -20,7 +20,7 @@ const skippedAgain = 5 * time.Minute
 func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
 	var plan [4]moment
 	if !env.Late {
-		plan[0] = moment{PassTime, NextTick(env, s, now)}
+		plan[0] = moment{PassTime, NextAsk(env, s, now)}
 	}
 	plan[1] = wish(env, &s.Status, s.Measure.LastCheck)
 	plan[2] = moment{RunCheck, regular(env, s, now)}

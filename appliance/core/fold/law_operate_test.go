@@ -147,7 +147,10 @@ const farAhead = 10 * 3600e3
 func TestTheNextTickIsForetold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run(t, func(env *fold.Env, _ *fold.State, _ fold.Command, _ *fold.Decision, s *fold.State, now object.Time) {
-			next := fold.NextTick(env, s, now)
+			next, ask := fold.NextTick(env, s, now), fold.NextAsk(env, s, now)
+			if next != 0 && (ask == 0 || ask > max(next, now)) || (next != 0 && next <= now) != (ask != 0 && ask <= now) {
+				t.Fatalf("what time does is foretold for %d, and asked for again at %d", next, ask)
+			}
 			if next == 0 {
 				next = now + 1e9
 			} else if d, err := fold.Decide(env, s, fold.Tick{}, max(next, now)); err != nil || !d.HasLog && next < now+farAhead {

@@ -1,15 +1,62 @@
 package fold
 
-import "jaque.sh/jaque/appliance/core/object"
+import (
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
+	"jaque.sh/jaque/appliance/core/object"
+)
 
 // NextTick returns the next instant at which a Tick changes something for an
 // object that nothing happens to: a downtime starts or ends, an acknowledgement or a
 // comment expires, people are told. An instant that is not after now is now; 0 is
 // never.
 func NextTick(env *Env, s *State, now object.Time) object.Time {
-	at, note := nextTick(env, s), nextNote(env, s, now)
-	if at == 0 || note != 0 && note < at {
-		return note
+	return first(nextTick(env, s), nextNote(env, s, now))
+}
+
+// NextAsk returns when NextTick has to be asked again: at what it says, or before.
+// What a problem that was told waits for is mostly the end of an interval, which is
+// known without a decision. NextAsk is at most now where NextTick is.
+func NextAsk(env *Env, s *State, now object.Time) object.Time {
+	at := nextTick(env, s)
+	if !timed(env, &s.Status) {
+		return at
 	}
-	return at
+	if held, until := interval(env, &s.Status, now); held {
+		return first(at, until)
+	}
+	return first(at, nextNote(env, s, now))
+}
+
+// first returns the earlier of two instants of which 0 is never.
+func first(a, b object.Time) object.Time {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// interval tells whether nothing but the interval decides that a problem is not
+// told now, and when that ends at the earliest; 0 = never.
+func interval(env *Env, st *event.Status, now object.Time) (held bool, until object.Time) {
+	next := st.NextNotification
+	if st.State == object.OK || st.NotificationNumber == 0 || next != notify.Never && next <= now {
+		return false, 0
+	}
+	if next != notify.Never {
+		until = next
+	}
+	for n := env.Object.Notify; n != nil; n = n.Else {
+		for _, step := range n.Steps {
+			begins := st.Hard.Add(step.After)
+			switch {
+			case step.After <= 0 || st.Hard == 0:
+			case begins > now:
+				until = first(until, begins)
+			case begins > st.LastNotification:
+				return false, 0 // it has begun, and may wait for something else
+			}
+		}
+	}
+	return true, until
 }

@@ -25,7 +25,7 @@ func (w *world) plan(key int32) {
 	env := w.env(key)
 	var at object.Time
 	if t.running {
-		at = fold.NextTick(&env, t.state, w.now)
+		at = fold.NextAsk(&env, t.state, w.now)
 	} else {
 		_, at = fold.Due(&env, t.state, w.now)
 	}
@@ -57,7 +57,7 @@ func (w *world) planSpread(key int32) {
 	}
 	slot := fold.NextSlot(t.obj.ID, interval, w.now)
 	env := w.env(key)
-	if tick := fold.NextTick(&env, t.state, w.now); tick != 0 && tick < slot {
+	if tick := fold.NextAsk(&env, t.state, w.now); tick != 0 && tick < slot {
 		slot = tick
 	}
 	w.due.Set(key, slot)
