@@ -54,8 +54,10 @@ func NewWho(a *explain.Answer, since object.Time, now time.Time) Who {
 	}
 	if since != 0 {
 		w.Since = NewWhen(since, now)
+	} else {
+		w.Next = Next{} // what is ahead of a problem that is not there
 	}
-	if ahead := newAhead(a.Ahead, now); len(ahead) > 0 {
+	if ahead := newAhead(a.Ahead, now); len(ahead) > 0 && since != 0 {
 		w.Ahead = &ahead[0]
 	}
 	if since == 0 && len(a.Recorded) > 0 {
@@ -119,10 +121,12 @@ func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[
 
 // word says in a word how it stands with somebody: who was to be told and could not
 // be reached has heard nothing.
-func (p *WhoPerson) word() {
-	p.Word, p.Tone = "not told", "pending"
-	if p.Would {
+func (p *WhoPerson) word(incident bool) {
+	switch p.Word, p.Tone = "would not be told", "pending"; {
+	case p.Would:
 		p.Word, p.Tone = "would be told", "ok"
+	case incident:
+		p.Word = "not told"
 	}
 	if !p.Told {
 		return
@@ -146,7 +150,7 @@ func (p *WhoPerson) word() {
 // list puts those who were told first.
 func (w *Who) list(people map[string]*WhoPerson, times map[string]int) {
 	for name, p := range people {
-		p.word()
+		p.word(w.Since.Machine != "")
 		if times[name] > 1 {
 			p.Times = Number(times[name]) + " times, last"
 		}
