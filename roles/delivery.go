@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/core/deliver"
@@ -33,6 +34,7 @@ func (a *appliance) makeDelivery(context.Context) (err error) {
 	x.use(a.config)
 	x.Delivery, err = delivery.New(delivery.Options{
 		Projection: a.proj, Journal: a.journal, Resolve: x.channels.Resolve, Limits: x.limits,
+		Zone:   time.Local,
 		URL:    func() string { return x.config.Load().Delivery.URL },
 		Epoch:  func() uint64 { return uint64(a.engine.View().Epoch) },
 		Writer: a.s.EngineID, Instance: a.instance, Version: a.p.Version,

@@ -48,6 +48,9 @@ type Options struct {
 	URL    func() string // of the dashboard; nil = not known
 	Epoch  func() uint64 // of the view that outcomes are written under; nil = 0
 
+	// Zone is the one in which messages tell times; nil = UTC.
+	Zone *time.Location
+
 	Writer, Instance string // of the outcomes
 	Version          string // of jaque, for messages
 

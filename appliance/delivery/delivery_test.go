@@ -24,17 +24,17 @@ func TestWhatIsDueIsSentOnceAndTheLogKnows(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		var told []string
 		p := w.start(t, func(p *process, o *Options) {
-			o.URL, o.Workers = func() string { return "http://jaque" }, 1
+			o.URL, o.Workers, o.Zone = func() string { return "http://jaque" }, 1, time.UTC
 			p.told = func(r *deliver.Pending, _ time.Time) { told = append(told, r.ID) }
 		})
 		ids := w.ask("web01!http", "PROBLEM", none, "email", "alice", "bob")
 		pass(time.Second)
 		got := p.got()
-		if len(got) != 2 || got[0].Contact.Name != "alice" || got[0].Repeat || got[0].URL != "http://jaque" || got[0].Version != "test" {
+		if len(got) != 2 || got[0].Contact.Name != "alice" || got[0].Repeat || got[0].URL != "http://jaque" || got[0].Version != "test" || got[0].Zone != time.UTC {
 			t.Fatalf("sent %+v", got)
 		}
 		item := got[0].Items[0]
-		if item.ID != "web01!http" || item.Kind != "PROBLEM" || len(item.Others) != 1 || item.Others[0] != "bob" || item.Since == 0 {
+		if item.ID != "web01!http" || item.Kind != "PROBLEM" || len(item.Others) != 1 || item.Others[0] != "bob" || item.Since == 0 || item.Why != "on call by nights" {
 			t.Errorf("it tells of %+v", item)
 		}
 		done := w.of(event.NotificationDelivered)

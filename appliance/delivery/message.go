@@ -17,6 +17,7 @@ func (d *Delivery) message(b *deliver.Batch, repeat bool) *message.Message {
 	m := &message.Message{
 		ID: b.ID, Thread: b.Thread, Contact: set.Contacts[b.Contact], Channel: b.Channel, Repeat: repeat,
 		Root: b.Root, URL: d.opt.URL(), Version: d.opt.Version, Now: object.At(time.Now()),
+		Zone: d.opt.Zone,
 	}
 	if m.Contact == nil {
 		m.Contact = &object.Contact{Name: b.Contact} // not everybody who is told is a contact of the config
@@ -50,7 +51,10 @@ func item(p *deliver.Pending, set *object.Set) message.Item {
 		Author: e.Author, Text: e.Text, Policy: n.Policy, Steps: n.Steps,
 	}
 	for j := range n.People {
-		if other := &n.People[j]; other.Told && other.Name != p.Contact {
+		switch other := &n.People[j]; {
+		case other.Name == p.Contact && len(other.Gates) > 0:
+			i.Why = other.Gates[0].Why
+		case other.Name != p.Contact && other.Told:
 			i.Others = append(i.Others, other.Name)
 		}
 	}

@@ -60,7 +60,10 @@ func (w *world) ask(id object.ID, kind string, g object.Grouping, over string, c
 	w.seq++
 	n := event.Note{Kind: kind, Send: true, Number: int32(w.seq), Group: g}
 	for _, c := range contacts {
-		n.People = append(n.People, event.Person{Name: c, Told: true, Channels: strings.Fields(over)})
+		n.People = append(n.People, event.Person{
+			Name: c, Told: true, Channels: strings.Fields(over),
+			Gates: []event.Gate{{Name: "contact", Verdict: event.GatePassed}, {Name: "chosen", Verdict: event.GatePassed, Why: "on call by nights"}},
+		})
 	}
 	now := object.At(time.Now())
 	e := &event.Event{

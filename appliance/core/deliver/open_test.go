@@ -19,6 +19,7 @@ func TestARequestKeepsWhatAMessageNeeds(t *testing.T) {
 	e := l.event(ask{id: "a!x", contacts: []string{"ada", "bob"}})
 	e.Measure = &event.Measure{Output: strings.Repeat("ü", 3000), Long: strings.Repeat("l", 9000), Perfdata: "a=1"}
 	e.Text = strings.Repeat("t", 5000)
+	e.Notes[0].People[0].Gates = append(e.Notes[0].People[0].Gates, event.Gate{Name: "chosen", Verdict: event.GatePassed, Why: "on call"})
 	e.Notes = append([]event.Note{{Kind: "RECOVERY", By: "told", Gates: []event.Gate{{Name: "told"}}}}, e.Notes...)
 	before := string(event.AppendJSON(nil, e))
 	all, _ := l.open.Apply(e)
@@ -29,7 +30,8 @@ func TestARequestKeepsWhatAMessageNeeds(t *testing.T) {
 	if len(m.Output) != 4096 || !utf8.ValidString(m.Output) || len(m.Long) != 8192 || m.Perfdata != "a=1" || len(all[0].Event.Text) != 4096 {
 		t.Errorf("output %d, long %d, text %d bytes", len(m.Output), len(m.Long), len(all[0].Event.Text))
 	}
-	if n := all[0].Event.Notes; len(n) != 1 || n[0].Gates != nil || n[0].People[0].Gates != nil || len(n[0].People) != 2 {
+	if n := all[0].Event.Notes; len(n) != 1 || n[0].Gates != nil || len(n[0].People) != 2 ||
+		len(n[0].People[0].Gates) != 1 || n[0].People[0].Gates[0].Why != "on call" || n[0].People[1].Gates != nil {
 		t.Errorf("the notes are %+v", n)
 	}
 	if string(event.AppendJSON(nil, e)) != before {

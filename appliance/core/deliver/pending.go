@@ -75,7 +75,7 @@ func lean(e *event.Event) *event.Event {
 		n.Gates = nil
 		n.People = append([]event.Person(nil), n.People...)
 		for j := range n.People {
-			n.People[j].Gates = nil
+			n.People[j].Gates = chosen(n.People[j].Gates)
 		}
 		c.Notes = append(c.Notes, n)
 	}
@@ -104,4 +104,15 @@ func pending(e *event.Event) []*Pending {
 		}
 	}
 	return all
+}
+
+// chosen keeps of a contact's gates the one that says why the contact was chosen:
+// the message tells it.
+func chosen(all []event.Gate) []event.Gate {
+	for i := range all {
+		if all[i].Name == string(notify.GateChosen) {
+			return all[i : i+1 : i+1]
+		}
+	}
+	return nil
 }
