@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/message"
 )
@@ -52,14 +54,24 @@ func item(p *deliver.Pending, set *object.Set) message.Item {
 	}
 	for j := range n.People {
 		switch other := &n.People[j]; {
-		case other.Name == p.Contact && len(other.Gates) > 0:
-			i.Why = other.Gates[0].Why
+		case other.Name == p.Contact:
+			i.Why = reason(other.Gates, notify.GateChosen)
 		case other.Name != p.Contact && other.Told:
 			i.Others = append(i.Others, other.Name)
 		}
 	}
 	slices.Sort(i.Others)
 	return i
+}
+
+// reason returns what a gate said.
+func reason(all []event.Gate, of notify.Gate) string {
+	for _, g := range all {
+		if g.Name == string(of) {
+			return g.Why
+		}
+	}
+	return ""
 }
 
 // weight orders items by how bad their state is: a host that is down explains its
