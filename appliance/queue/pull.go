@@ -1,0 +1,170 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Timing of pull requests.
+const (
+	pullLife  = 20 * time.Second // how long one request waits at the server
+	pullGrace = 3 * time.Second  // after which a request that is not ended counts as lost
+	pullPause = time.Second      // after a request that the server refused
+)
+
+// puller asks the server for the items of one zone, never for more than its
+// share of the worker's capacity. Requests of its own, on one subscription, cost
+// a fraction of the client library's, which makes a subscription for each.
+type puller struct {
+	queue *JetStream
+	zone  string
+	share int
+	inbox string
+	fresh func() // makes the consumer again; called on a goroutine
+
+	mu      sync.Mutex
+	held    int    // items in the worker's hands
+	asked   int    // items that the server was asked for and has not sent
+	pulls   []pull // what asked consists of, oldest first
+	stopped bool
+	resting bool // after a refusal
+}
+
+type pull struct {
+	left int
+	ends time.Time
+}
+
+// ask requests as many items as fit in. While requests are open it waits until
+// it is worth another one, so that few are open.
+func (p *puller) ask() {
+	p.mu.Lock()
+	now := time.Now()
+	for len(p.pulls) > 0 && now.After(p.pulls[0].ends) {
+		p.asked -= p.pulls[0].left
+		p.pulls = p.pulls[1:]
+	}
+	n := p.share - p.held - p.asked
+	if p.stopped || p.resting || n < 1 || p.asked > 0 && n < p.asked/2 {
+		p.mu.Unlock()
+		return
+	}
+	p.asked += n
+	p.pulls = append(p.pulls, pull{left: n, ends: now.Add(pullLife + pullGrace)})
+	p.mu.Unlock()
+
+	request, err := json.Marshal(struct {
+		Batch   int           `json:"batch"`
+		Expires time.Duration `json:"expires"`
+	}{n, pullLife})
+	if err == nil {
+		err = p.queue.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+p.queue.names.stream+"."+p.queue.names.consumer(p.zone), p.inbox, request)
+	}
+	if err != nil { // the connection is away; its return asks again
+		p.queue.log.Debug("items could not be asked for", "zone", p.zone, "err", err)
+		p.forget()
+	}
+}
+
+// got counts an item that arrived; false if there is no room for it.
+func (p *puller) got() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answered(1)
+	if p.stopped || p.held >= p.share {
+		return false
+	}
+	p.held++
+	return true
+}
+
+// answered takes n off the oldest requests.
+func (p *puller) answered(n int) {
+	n = min(n, p.asked)
+	p.asked -= n
+	for n > 0 && len(p.pulls) > 0 {
+		k := min(n, p.pulls[0].left)
+		n -= k
+		if p.pulls[0].left -= k; p.pulls[0].left == 0 {
+			p.pulls = p.pulls[1:]
+		}
+	}
+}
+
+// released counts an item that left the worker's hands and asks for another one.
+func (p *puller) released() {
+	p.mu.Lock()
+	p.held--
+	p.mu.Unlock()
+	p.ask()
+}
+
+// forget counts every request as lost.
+func (p *puller) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked, p.pulls = 0, nil
+}
+
+// stop asks for nothing more.
+func (p *puller) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+}
+
+// status takes a message that is no item: the end of a request, or a refusal.
+func (p *puller) status(m *nats.Msg) {
+	status := m.Header.Get("Status")
+	switch status {
+	case "100": // the server lives
+		return
+	case "408": // the request's time is over, or it has no items
+		left, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+		p.mu.Lock()
+		if err != nil {
+			left = p.asked
+		}
+		p.answered(left)
+		p.mu.Unlock()
+		p.ask()
+		return
+	}
+	p.queue.log.Warn("the server refuses to send items", "zone", p.zone, "status", status, "reason", m.Header.Get("Description"))
+	p.rest()
+}
+
+// rest waits a moment, makes the consumer again, which a server that was
+// restarted has forgotten, and goes on.
+func (p *puller) rest() {
+	p.mu.Lock()
+	p.asked, p.pulls = 0, nil
+	if p.resting || p.stopped {
+		p.mu.Unlock()
+		return
+	}
+	p.resting = true
+	p.mu.Unlock()
+	time.AfterFunc(pullPause, func() {
+		p.fresh()
+		p.mu.Lock()
+		p.resting = false
+		p.mu.Unlock()
+		p.ask()
+	})
+}
+
+// running returns how many items are in the worker's hands.
+func (p *puller) running() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// String names the zone, for logs.
+func (p *puller) String() string { return fmt.Sprintf("zone %s", p.zone) }
