@@ -491,6 +491,7 @@ func TestMeasurementsThatACrashTookAreNotWaitedFor(t *testing.T) {
 		w.measure(3)
 		_, stop := w.run()
 		all := w.measure(2)
+		synctest.Wait()
 		stop()
 		w.check(all)
 	})

@@ -109,7 +109,7 @@ func (r *Mapper) metric(left []Left, e *event.Event, o *object.Object, at object
 	if r.m.Scale {
 		base = BaseUnit(m.UOM)
 	}
-	value := m.Value * base.Factor
+	value := base.Scale(m.Value)
 	switch {
 	case m.Unknown:
 		return append(left, Left{LeftUnknown, m.Label})
@@ -126,7 +126,7 @@ func (r *Mapper) metric(left []Left, e *event.Event, o *object.Object, at object
 		return append(left, Left{LeftRepeated, m.Label})
 	}
 	if r.m.Thresholds {
-		r.bounds(s, m, base.Factor)
+		r.bounds(s, m, base)
 	}
 	return left
 }
@@ -207,11 +207,11 @@ func (s *Sample) key(dst []byte) []byte {
 }
 
 // bounds adds a series for each bound. They never grow, whatever their value does.
-func (r *Mapper) bounds(s Sample, m *perfdata.Metric, factor float64) {
+func (r *Mapper) bounds(s Sample, m *perfdata.Metric, base Base) {
 	name := s.Name
 	s.Counter = false
 	put := func(suffix string, v float64) {
-		if v *= factor; !math.IsInf(v, 0) {
+		if v = base.Scale(v); !math.IsInf(v, 0) {
 			s.Name, s.Value = name+suffix, v
 			r.add(s)
 		}

@@ -1,11 +1,22 @@
 package sample
 
+import "math"
+
 // Base is what a unit of a plugin becomes: a value in it times Factor is a value in
 // the unit Name.
 type Base struct {
 	Name    string
 	Factor  float64
 	Counter bool
+}
+
+// Scale returns a value in the unit Name. It divides by whole numbers, which unlike
+// their inverses are exact: 5 µs are 0.000005 s and not one digit more.
+func (b Base) Scale(v float64) float64 {
+	if b.Factor < 1 {
+		return v / math.Round(1/b.Factor)
+	}
+	return v * b.Factor
 }
 
 // units are the units of plugins by their text. Those of bytes are the powers of
