@@ -2,6 +2,7 @@ package fold
 
 import (
 	"slices"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/notify"
@@ -61,7 +62,7 @@ func (d *decider) attempts(e *event.Event) []notify.Kind {
 func (d *decider) attempt(k notify.Kind, e *event.Event) (told bool) {
 	// Copies: a decision in which nobody is told of anything stays off the heap.
 	after, before := d.next, d.base
-	in := NoteInput(d.env, &after, d.now)
+	in := NoteInput(d.env, &State{Status: after, Measure: event.Measure{LastCheck: d.checked}}, d.now)
 	in.Kind, in.Before = k, &before
 	in.Flexible = d.startedFlexible
 	if k == notify.Custom {
@@ -69,13 +70,19 @@ func (d *decider) attempt(k notify.Kind, e *event.Event) (told bool) {
 	}
 	out := notify.Decide(&in)
 	out.Fields.Put(&d.next)
-	d.notes = append(d.notes, out.Note(d.env.Object.Kind()))
+	note := out.Note(d.env.Object.Kind())
+	if k == notify.Heartbeat {
+		// The next round takes its place.
+		note.Until = d.now.Add(max(d.env.Object.Rule.Interval, time.Second))
+	}
+	d.notes = append(d.notes, note)
 	return out.Send
 }
 
-// NoteInput returns what a decision about telling people of an object in a status
+// NoteInput returns what a decision about telling people of an object in a state
 // looks at, but for what makes it be made.
-func NoteInput(env *Env, st *event.Status, now object.Time) notify.Input {
+func NoteInput(env *Env, s *State, now object.Time) notify.Input {
+	st := &s.Status
 	in := notify.Input{
 		Object: env.Object, Status: st, Fields: notify.FieldsOf(st), Settings: env.Settings,
 		Contacts: env.Contacts, Known: env.Known, Periods: env.Periods, Failed: NotificationBlocked(env, now),
@@ -84,7 +91,29 @@ func NoteInput(env *Env, st *event.Status, now object.Time) notify.Input {
 	if env.Host != nil {
 		in.Host = &env.Host.Status
 	}
+	unproven(env, s, &in)
 	return in
+}
+
+// unproven finds out whether a problem may be gone with what explained it. An object
+// that jaque checks itself is waited for; of one that others report nobody knows when.
+func unproven(env *Env, s *State, in *notify.Input) {
+	st := &s.Status
+	every := intervalOf(env, st)
+	if st.State == object.OK || env.Object.Notify == nil || !env.Object.Notify.Timed || every <= 0 || !active(env, st) {
+		return
+	}
+	wait := max(every, retryOf(env, st)) + env.Object.Rule.Timeout
+	awaited := func(back object.Time) bool { return back > s.Measure.LastCheck && in.Now < back.Add(wait) }
+	if h := in.Host; h != nil && h.State == object.Up && awaited(h.LastChange) {
+		in.HostBack = h.LastChange
+	}
+	if back := mastersBack(env, in.Now); awaited(back) {
+		in.MasterBack = back
+	}
+	if back := max(in.HostBack, in.MasterBack); back != 0 {
+		in.Proof = back.Add(wait)
+	}
 }
 
 // repeats tells whether a result that changed nothing is told all the same: the
@@ -159,7 +188,7 @@ func nextNote(env *Env, s *State, now object.Time) object.Time {
 	if !timed(env, &s.Status) {
 		return 0
 	}
-	in := NoteInput(env, &s.Status, now)
+	in := NoteInput(env, s, now)
 	at, _ := notify.Next(&in)
 	if at != 0 && at <= now {
 		// Since when is not known. One and the same instant tells whoever lets time

@@ -47,7 +47,7 @@ func Decide(env *Env, s *State, c Command, now object.Time) (Decision, error) {
 	if newest := max(s.Fence, s.Measure.Epoch); env.Epoch < newest {
 		return Decision{}, refuse(env, Behind, "epoch %d is older than %d; wait for the newest view", env.Epoch, newest)
 	}
-	d := decider{env: env, old: s, now: now, base: s.Status}
+	d := decider{env: env, old: s, now: now, base: s.Status, checked: s.Measure.LastCheck}
 	if !s.Status.Checked && s.Status.Attempt == 0 {
 		d.base = New(env.Object).Status
 	}
@@ -114,12 +114,13 @@ type decider struct {
 
 	started, stopped, ackCleared, startedFlexible bool
 
-	ticks bool         // time passes
-	notes []event.Note // decisions about telling people that were made before the event
-	noted bool         // there are no others to be made
-	facts map[string]string
-	also  []event.Kind // what happened beside the above, in order
-	made  int          // comments and downtimes of this decision
+	checked object.Time  // start of the newest check
+	ticks   bool         // time passes
+	notes   []event.Note // decisions about telling people that were made before the event
+	noted   bool         // there are no others to be made
+	facts   map[string]string
+	also    []event.Kind // what happened beside the above, in order
+	made    int          // comments and downtimes of this decision
 }
 
 // changed tells whether the decision belongs on the log.

@@ -45,6 +45,27 @@ func NotificationBlocked(env *Env, now object.Time) (master object.ID) {
 	return ""
 }
 
+// mastersBack returns when the last of what keeps people from being told about the
+// object while it has failed came back, 0 if nothing did. What has failed now is not
+// asked for.
+func mastersBack(env *Env, now object.Time) (back object.Time) {
+	of := func(o *object.Object) {
+		if env.Look == nil {
+			return
+		}
+		for _, d := range o.Depends {
+			if m := &env.look(d.Master).Status; holds(d, notification, now) && m.State == object.OK {
+				back = max(back, m.LastChange)
+			}
+		}
+	}
+	of(env.Object)
+	if env.Object.Host != nil {
+		of(env.Object.Host)
+	}
+	return back
+}
+
 // purpose is what a dependency is about.
 type purpose uint8
 

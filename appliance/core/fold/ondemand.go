@@ -42,7 +42,7 @@ func hostWanted(env *Env, before, after *State) bool {
 
 // relatives returns the hosts around one that went down or came back: after a
 // failure the parents that are thought to be up and the children that are not
-// known to be out of reach, after a recovery whoever is not up.
+// known to be out of reach, after a recovery whoever is not well.
 func relatives(env *Env, before, after *State) (list []object.ID) {
 	wasUp, isUp := before.Status.State == object.Up, after.Status.State == object.Up
 	if wasUp == isUp {
@@ -59,6 +59,8 @@ func relatives(env *Env, before, after *State) (list []object.ID) {
 	if isUp {
 		add(env.Object.Parents, notUp)
 		add(env.Object.Children, notUp)
+		// Its services' problems may be gone with its own.
+		add(env.Object.Services, func(s object.State) bool { return s != object.OK })
 		return list
 	}
 	add(env.Object.Parents, func(s object.State) bool { return s == object.Up })

@@ -33,6 +33,7 @@ func (d *decider) result(r *Result) (Decision, error) {
 
 	m := d.nextMeasure()
 	d.fill(m, r)
+	d.checked = r.Start
 	d.history(m)
 	d.flap(m.Ring)
 	d.turn()

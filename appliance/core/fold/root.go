@@ -17,15 +17,22 @@ func rootNow(env *Env, st *event.Status) object.ID {
 			return ""
 		}
 		return rootOf(o.Host, env.Host)
-	case st.State != object.Unreachable || env.Look == nil:
+	case env.Look == nil:
 		return ""
 	}
+	// A host may have been found to be DOWN before its parents were: then they
+	// explain it as soon as none of them is up.
+	root := object.ID("")
 	for _, p := range o.Parents {
-		if id := rootOf(p, env.look(p)); id != "" {
-			return id
+		id := rootOf(p, env.look(p))
+		if id == "" && st.State != object.Unreachable {
+			return ""
+		}
+		if root == "" {
+			root = id
 		}
 	}
-	return ""
+	return root
 }
 
 // rootOf returns what explains the problems behind a host, "" if it is up.

@@ -62,6 +62,10 @@ type Input struct {
 	Known    map[string]*object.Contact     // contacts of the running config
 	Periods  map[string]object.Period       // of the running config, for the names that operators set
 	Failed   object.ID                      // what the object depends on and has failed; "" = nothing
+	// HostBack and MasterBack are when the host, or the last of what the object
+	// depends on, came back, if the object was not checked since and its check is
+	// still awaited, which it is until Proof; else 0.
+	HostBack, MasterBack, Proof object.Time
 	// Flexible tells that a flexible downtime begins with this very problem.
 	Flexible bool
 	Started  object.Time // of the program

@@ -75,9 +75,14 @@ func downtime(kind string, st *event.Status) Check {
 	var since object.Time
 	if st.Extra != nil {
 		for i := range st.Extra.Downtimes {
-			if at := st.Extra.Downtimes[i].Started; at != 0 && (since == 0 || at < since) {
-				since = at
+			w := &st.Extra.Downtimes[i]
+			if w.Started == 0 {
+				continue
 			}
+			if since == 0 || w.Started < since {
+				since = w.Started
+			}
+			c.Until = max(c.Until, w.Until())
 		}
 	}
 	if since != 0 {
@@ -107,6 +112,9 @@ func (d *decision) acknowledged() Check {
 }
 
 func (d *decision) dependency() Check {
+	if d.in.Failed == "" && d.unproven(d.in.MasterBack) {
+		return d.awaits("what it depends on", d.in.MasterBack)
+	}
 	return passIf(d.in.Failed == "", "nothing that the "+d.kind()+" depends on has failed",
 		"the "+d.kind()+" depends on "+string(d.in.Failed)+", which has failed")
 }
@@ -142,8 +150,24 @@ func (d *decision) repeat() Check {
 	case d.begun() != nil:
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")
+	case len(d.late()) > 0:
+		d.early = true
+		return pass(lateOpened)
 	}
 	return Check{Verdict: Blocked, Until: d.nextFresh(), Why: "the interval is 0, and the problem was told at " + stamp(f.Last)}
+}
+
+// unproven tells whether a problem may be gone with what explained it, and the next
+// check has not yet said so.
+func (d *decision) unproven(back object.Time) bool {
+	return back != 0 && d.in.Kind == Problem && d.note.Timed && d.in.Now < d.in.Proof
+}
+
+func (d *decision) awaits(what string, back object.Time) Check {
+	return Check{
+		Verdict: Blocked, Until: d.in.Proof,
+		Why: "the " + d.kind() + " was not checked since " + what + " came back at " + stamp(back),
+	}
 }
 
 // host blocks what its host explains. A soft problem of the host may still prove to
@@ -152,6 +176,8 @@ func (d *decision) host() Check {
 	h := d.in.Host
 	name := h.State.Name(object.Host)
 	switch {
+	case h.State == object.Up && d.unproven(d.in.HostBack):
+		return d.awaits("its host", d.in.HostBack)
 	case h.State == object.Up:
 		return pass("the host is " + name)
 	case h.Type == object.Soft && (d.in.Kind == Recovery || d.volatile()):
@@ -167,6 +193,8 @@ func (d *decision) interval() Check {
 		return pass("no interval runs")
 	case d.volatile():
 		return pass("every problem of a volatile service is told")
+	case f.Next == Never && d.begun() == nil:
+		return pass(lateOpened)
 	case f.Next == Never:
 		return pass("the step " + d.begun().Name + " has begun")
 	case d.in.Now >= f.Next:
@@ -174,6 +202,9 @@ func (d *decision) interval() Check {
 	case d.begun() != nil:
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")
+	case len(d.late()) > 0:
+		d.early = true
+		return pass(lateOpened)
 	}
 	c := Check{Verdict: Blocked, Until: f.Next, Why: "the interval ends at " + stamp(f.Next)}
 	if at := d.nextFresh(); at != 0 && at < c.Until {

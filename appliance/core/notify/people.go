@@ -93,11 +93,7 @@ func (d *decision) filters(c *object.Contact, name string, ask func(Gate, func()
 	})
 	ask(GateContactSwitch, func() Check { return d.contactSwitch(reach, &set) })
 	ask(GateContactPeriod, func() Check {
-		p := reach.Period
-		if changed, known := d.in.Periods[setting(&set, d.byKind(settingHostPeriod, settingServicePeriod))]; known {
-			p = changed
-		}
-		return inside("the contact's", p, d.in.Now)
+		return inside("the contact's", d.periodOf(reach, &set), d.in.Now)
 	})
 	if d.in.Kind == Custom || d.in.Kind == Heartbeat {
 		return
@@ -222,24 +218,26 @@ func (d *decision) everybody(add chooser) {
 	d.name(d.steps)
 }
 
+// periodOf returns when a contact may be told: as an operator set it, else as
+// configured; nil is always.
+func (d *decision) periodOf(r *object.Reach, set *event.ContactStatus) object.Period {
+	if p, known := d.in.Periods[setting(set, d.byKind(settingHostPeriod, settingServicePeriod))]; known {
+		return p
+	}
+	return r.Period
+}
+
 // chosen chooses the contacts of the steps that hold; those of the object unless
 // a step is instead of them.
 func (d *decision) chosen(add chooser) {
-	steps, instead := d.steps, d.early
 	if d.early {
-		steps = nil
-		for _, s := range d.steps {
-			if d.fresh(s) {
-				steps = append(steps, s)
-			}
-		}
+		d.chosenEarly(add)
+		return
 	}
-	for _, s := range steps {
+	instead := false
+	for _, s := range d.steps {
 		instead = instead || !s.Adds
-		for _, c := range s.Contacts {
-			add(c, true, "the step "+s.Name+" names the contact")
-		}
-		d.onCall(add, s.Rotas)
+		d.ofStep(add, s)
 	}
 	if !instead {
 		for _, c := range d.note.Contacts {
@@ -247,12 +245,35 @@ func (d *decision) chosen(add chooser) {
 		}
 		d.onCall(add, d.note.Rotas)
 	}
-	d.name(steps)
+	d.name(d.steps)
 	why := "no step of the escalation that holds now names the contact"
 	if instead {
 		why = "the escalation tells others instead: " + strings.Join(d.out.Steps, ", ")
 	}
 	d.rest(add, why)
+}
+
+// chosenEarly chooses those alone who do not wait for the interval.
+func (d *decision) chosenEarly(add chooser) {
+	var steps []*object.Step
+	for _, s := range d.steps {
+		if d.fresh(s) {
+			steps = append(steps, s)
+			d.ofStep(add, s)
+		}
+	}
+	for _, c := range d.late() {
+		add(c, true, lateOpened)
+	}
+	d.name(steps)
+	d.rest(add, "the interval still runs; only those are told now who were not told yet")
+}
+
+func (d *decision) ofStep(add chooser, s *object.Step) {
+	for _, c := range s.Contacts {
+		add(c, true, "the step "+s.Name+" names the contact")
+	}
+	d.onCall(add, s.Rotas)
 }
 
 // rest gives everybody else the reason why he is not told.

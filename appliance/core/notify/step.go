@@ -78,6 +78,11 @@ func (d *decision) nextFresh() object.Time {
 			next = sooner(next, sooner(changes(s.Period, now), changes(n.Period, now), now), now)
 		}
 	}
+	for _, c := range d.untold() {
+		if p := d.contactPeriod(c); !object.Inside(p, now) {
+			next = sooner(next, changes(p, now), now)
+		}
+	}
 	return next
 }
 

@@ -166,7 +166,7 @@ func (w *world) hear(o *object.Object, in *notify.Input, out *notify.Outcome, e 
 
 // input is what a decision about an object looks at now.
 func (w *world) input(o *object.Object, kind notify.Kind) *notify.Input {
-	in := fold.NoteInput(w.env(o), &w.states[o.ID].Status, w.now)
+	in := fold.NoteInput(w.env(o), w.states[o.ID], w.now)
 	in.Kind = kind
 	return &in
 }

@@ -124,7 +124,7 @@ func (a *asking) prepare() {
 		env.Host = a.look(a.o.Host)
 		a.host = &env.Host.Status
 	}
-	in := fold.NoteInput(env, &a.state.Status, a.at)
+	in := fold.NoteInput(env, a.state, a.at)
 	a.in = &in
 	if a.answer.Future {
 		meanwhile(a.in, a.w.Now)
