@@ -19,6 +19,7 @@ type decoder struct {
 	unknown  map[Position]bool // names reported: a CSV column is one name in many rows
 	handled  []*check          // event handlers with their texts, as checks
 	hours    []ref             // periods that hosts, services and dependencies name
+	telling  []ref             // of them, those of policies, steps and contacts
 	lost     bool              // an inventory could not be read, so hosts are missing
 }
 

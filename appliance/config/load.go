@@ -114,6 +114,7 @@ type loader struct {
 	checks []*check // that objects use and that hold macros or plugins
 	custom []string // macros of every declared variable, once they were asked for
 	clash  map[[2]string]bool
+	ahead  map[string][]span // times of periods that were asked for
 	// wanted are the contacts that somebody names, and the schedules behind "oncall ".
 	wanted   map[string]bool
 	canaries map[object.ID]bool // hosts and services that jaque adds

@@ -17,6 +17,7 @@ func (l *loader) notifications() {
 	}
 	l.policyNames()
 	made := map[string]*object.Notification{}
+	asked := map[string]bool{} // kinds with lists of policies
 	var list []int
 	var key []byte
 	for _, o := range l.out.Set.Objects {
@@ -34,6 +35,11 @@ func (l *loader) notifications() {
 			}
 			o.Notify = n
 		}
+		// What stands before a policy decides whether it is ever heard.
+		if !asked[string(key)] {
+			asked[string(key)] = true
+			l.hear(o.Kind(), list)
+		}
 	}
 	if len(l.problems) > 0 {
 		return
@@ -41,6 +47,7 @@ func (l *loader) notifications() {
 	for _, p := range l.policies {
 		l.policyWarnings(p)
 	}
+	l.pastPeriods()
 	l.idle()
 }
 
@@ -95,37 +102,25 @@ func (e *Escalation) before(other *step) bool {
 
 // policiesOf appends the policies that may have their say about an object, in order.
 func (l *loader) policiesOf(o *object.Object, list []int) []int {
-	var closed *policy
+	k := o.Kind()
+	var taken object.StateMask // states in which the say is always another's
+	var before []*policy
 	for i, p := range l.policies {
-		// Behind one that always has its say it only matters whether there is an object
-		// at all, for the policy and for each of its patterns.
-		if closed != nil && p.matched > 0 && len(p.objects)+len(p.except) == 0 || !p.holds(o) {
+		if !p.holds(o) {
 			continue
 		}
 		p.matched++
 		p.repeats = p.repeats || p.Repeat > 0 || p.Repeat < 0 && o.Rule.NoteInterval > 0 || o.Rule.Volatile
-		if closed != nil {
-			p.behind = closed
+		if p.states(k)&^taken == 0 {
+			p.hide(k, before)
 			continue
 		}
-		p.heard++
-		list = append(list, i)
-		if p.closes(o.Kind()) {
-			closed = p
+		list, before = append(list, i), append(before, p)
+		if p.Period == "" {
+			taken |= p.states(k)
 		}
 	}
 	return list
-}
-
-// closes tells whether no policy behind p can have its say about an object that p is
-// for.
-func (p *policy) closes(k object.Kind) bool {
-	all := object.StateMask(1<<object.Down | 1<<object.Unreachable)
-	if k == object.Service {
-		all = object.StateMask(newsProblem)
-	}
-	states := p.States.Of(k)
-	return p.Period == "" && (states == 0 || states == all)
 }
 
 // holds tells whether a policy is for an object.
@@ -247,8 +242,7 @@ func (l *loader) policyWarnings(p *policy) {
 	case p.matched == 0:
 		l.warning(p.at, p.pos, "is for no object%s", l.labelHint(p.match, "; loosen match, groups, objects, only or states, or remove it"))
 		return
-	case p.heard == 0:
-		l.warning(p.at, p.pos, "never has its say: %s stands before it and is for the same objects, in every state and at every time; move this one up or remove it", p.behind.show())
+	case l.hiddenWarning(p):
 		return
 	}
 	if label, ok := strings.CutPrefix(string(p.Group.By), string(object.GroupLabel)); ok {

@@ -131,19 +131,29 @@ func TestTheFirstPolicyThatFitsHasItsSay(t *testing.T) {
 			o.Notify = nil
 		}
 		l.notifications()
+		heard := map[string]bool{}
 		for id, o := range all {
 			for _, state := range []string{"", "WARNING", "CRITICAL", "UNKNOWN", "DOWN", "UNREACHABLE"} {
 				for _, at := range []object.Time{wednesdayNoon, midnight} {
-					compare(t, c, policies, id, o, state, at, at == wednesdayNoon)
+					heard[compare(t, c, policies, id, o, state, at, at == wednesdayNoon)] = true
 					compared++
 				}
 			}
 		}
+		// The two times are all that the only period tells apart.
+		for _, p := range l.policies {
+			warned := slices.ContainsFunc(c.Warnings, func(w Problem) bool { return w.Path == p.at.String() && strings.Contains(w.Text, "its say") })
+			if p.matched > 0 && warned == heard[p.Name] {
+				t.Fatalf("policy %s has its say: %t; of it is said\n%s", p.Name, heard[p.Name], c.Warnings.Lines())
+			}
+		}
+		c.Warnings = nil
 	})
 	t.Logf("%d decisions", compared)
 }
 
-func compare(t *rapid.T, c *Config, policies []drawn, id string, o thing, state string, at object.Time, working bool) {
+// compare returns the name of the policy that has its say.
+func compare(t *rapid.T, c *Config, policies []drawn, id string, o thing, state string, at object.Time, working bool) (has string) {
 	kind := object.Service
 	if o.host {
 		kind = object.Host
@@ -152,7 +162,7 @@ func compare(t *rapid.T, c *Config, policies []drawn, id string, o thing, state 
 	if state != "" {
 		var err error
 		if code, err = object.ParseState(kind, state); err != nil {
-			return // of the other kind
+			return "" // of the other kind
 		}
 	}
 	want := ""
@@ -170,4 +180,5 @@ func compare(t *rapid.T, c *Config, policies []drawn, id string, o thing, state 
 	if got != want {
 		t.Fatalf("of %s in %q at %v policy %q has its say, want %q", id, state, at.Std(), got, want)
 	}
+	return got
 }

@@ -57,7 +57,7 @@ func (s *section) wish(kinds ...object.Kind) wish {
 	optional(s, "notifications", &w.on, func() bool { return s.flag("notifications", true) })
 	optional(s, "states", &w.states, func() States { return s.problemStates(kinds...) })
 	optional(s, "tell", &w.tell, func() object.NoteOptions { return s.news() })
-	optional(s, "period", &w.period, func() string { return s.hours("period") })
+	optional(s, "period", &w.period, func() string { return s.tellingHours() })
 	return w
 }
 

@@ -36,6 +36,14 @@ func (s *section) hours(name string) string {
 	return v
 }
 
+// tellingHours reads the name of the period in which somebody is told.
+func (s *section) tellingHours() string {
+	before := len(s.d.hours)
+	v := s.hours("period")
+	s.d.telling = append(s.d.telling, s.d.hours[before:]...)
+	return v
+}
+
 // put puts what u says over d.
 func (d *duty) put(u duty) {
 	put(&d.checkPeriod, u.checkPeriod)

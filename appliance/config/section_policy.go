@@ -24,10 +24,12 @@ type policy struct {
 	contacts []*object.Contact
 	rotas    []object.Rota
 	byKind   [2][]*object.Step
-	matched  int     // objects that it is for
-	heard    int     // of them, objects of which it may have its say
-	behind   *policy // hides it from an object
-	repeats  bool    // it tells an object it is for again and again
+	matched  int  // objects that it is for
+	heard    bool // it may have its say about one of them
+	repeats  bool // it tells an object it is for again and again
+	// behind are those that hide it from objects at every time, before those that do
+	// so at all times that are near.
+	behind, before map[*policy]bool
 }
 
 // step is a declared step of an escalation with its places.
@@ -78,7 +80,7 @@ func (d *decoder) policy(at *path, n *node) *policy {
 		}
 	}
 	p.Only = s.oneOf("only", "", "hosts", "services")
-	p.States, p.Period, p.Tell = s.problemStates(object.Host, object.Service), s.hours("period"), s.news()
+	p.States, p.Period, p.Tell = s.problemStates(object.Host, object.Service), s.tellingHours(), s.news()
 	p.told = s.told()
 	p.Told = p.told.names()
 	p.After, p.Repeat = s.duration("after", 0, true), s.duration("repeat", -1, true)
@@ -147,7 +149,7 @@ func (d *decoder) step(at *path, n *node) *step {
 	e.told = s.told()
 	e.Told = e.told.names()
 	e.Repeat = s.duration("repeat", -1, true)
-	e.States, e.Period = s.problemStates(object.Host, object.Service), s.hours("period")
+	e.States, e.Period = s.problemStates(object.Host, object.Service), s.tellingHours()
 	e.Instead = s.flag("instead", false)
 	if !s.has("from") && !s.has("to") {
 		s.need("after", `"30m", or from: 3`)
