@@ -44,6 +44,9 @@ const (
 	NotificationDelivered  Kind = "notification.delivered"
 	NotificationFailed     Kind = "notification.failed"
 	NotificationAbandoned  Kind = "notification.abandoned"
+	// NotificationMissed says that a problem's notification reached nobody, so that
+	// it is told again.
+	NotificationMissed Kind = "notification.missed"
 )
 
 // Outcome tells whether events of the kind say what became of something that an

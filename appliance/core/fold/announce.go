@@ -170,6 +170,28 @@ func (d *decider) remind() (Decision, error) {
 	return d.said(event.NotificationIntended, "", ""), nil
 }
 
+// The pause after which people are told again of what reached nobody: doubled with
+// each notification of the problem.
+const (
+	missedPause = 10 * time.Minute
+	missedMost  = 6 * time.Hour
+)
+
+// missed has people told again.
+func (d *decider) missed(c Missed) (Decision, error) {
+	st := &d.next
+	if !timed(d.env, st) || st.State == object.OK || st.Problem != c.Problem || st.NotificationNumber != c.Number {
+		return Decision{}, nil
+	}
+	again := d.now.Add(min(missedPause<<min(max(c.Number-1, 0), 10), missedMost))
+	if st.NextNotification != notify.Never && st.NextNotification <= again {
+		return Decision{}, nil // it is told again sooner
+	}
+	st.NextNotification = again
+	d.note("again", stampText(again))
+	return d.said(event.NotificationMissed, "", ""), nil
+}
+
 // timed tells whether time alone may make people be told. A volatile service that
 // was told of is told again with its results: each is a problem of its own.
 func timed(env *Env, st *event.Status) bool {

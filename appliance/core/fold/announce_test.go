@@ -197,3 +197,75 @@ func TestNotesAndStatusAgree(t *testing.T) {
 		})
 	})
 }
+
+func TestWhatReachedNobodyIsToldAgain(t *testing.T) {
+	env := told(func(n *object.Notification) { n.Interval = -1 })
+	s, seq := fold.New(env.Object), uint64(0)
+	judge(t, env, &s, &seq, fold.Result{State: object.Critical, Start: 1e12}, 1e12)
+	env.ID = "d2"
+	if d := judge(t, env, &s, &seq, fold.Missed{Problem: s.Status.Problem, Number: 2}, 1e12+1); d.HasLog {
+		t.Errorf("another notification was missed, and still %+v", d.Log)
+	}
+	d := judge(t, env, &s, &seq, fold.Missed{Problem: s.Status.Problem, Number: 1}, 1e12+1)
+	if !d.HasLog || d.Log.Kind != event.NotificationMissed || len(d.Log.Notes) != 0 || s.Status.NextNotification != 1e12+1+600e3 {
+		t.Fatalf("%+v", d.Log)
+	}
+	if next := fold.NextTick(env, &s, 1e12+2); next != 1e12+1+600e3 {
+		t.Fatalf("people are told again at %d", next)
+	}
+	env.ID = "d3"
+	if d := judge(t, env, &s, &seq, fold.Tick{}, 1e12+1+600e3); len(d.Log.Requests()) != 2 || d.Log.Notes[0].Number != 2 {
+		t.Errorf("told again: %+v", d.Log.Notes)
+	}
+	if s.Status.NextNotification != notify.Never {
+		t.Errorf("once told, the problem is told again at %d", s.Status.NextNotification)
+	}
+}
+
+func TestAProblemThatAHostsRecoveryMayHaveEndedWaitsForItsCheck(t *testing.T) {
+	env := told(func(*object.Notification) {})
+	s, seq := fold.New(env.Object), uint64(0)
+	env.Host.Status.State, env.Host.Status.Type = object.Down, object.Hard
+	if d := judge(t, env, &s, &seq, fold.Result{State: object.Critical, Start: 1e12}, 1e12); d.Log.Notes[0].By != "host" {
+		t.Fatalf("behind a host that is down: %+v", d.Log.Notes)
+	}
+	env.Host.Status.State, env.Host.Status.LastChange = object.Up, 1e12+30e3
+	if next := fold.NextTick(env, &s, 1e12+30e3); next != 1e12+30e3+60e3 {
+		t.Errorf("the check is awaited until %d", next)
+	}
+	in := fold.NoteInput(env, &s, 1e12+30e3)
+	in.Kind = notify.Problem
+	if out := notify.Decide(&in); out.By != notify.GateHost || out.Until != 1e12+90e3 {
+		t.Errorf("blocked by %s until %d", out.By, out.Until)
+	}
+	t.Run("the check finds it gone", func(t *testing.T) {
+		s, seq := s, seq
+		if d := judge(t, env, &s, &seq, fold.Result{Start: 1e12 + 40e3}, 1e12+40e3); len(d.Log.Requests()) != 0 {
+			t.Errorf("nobody was told of the problem, but of its end: %+v", d.Log.Notes)
+		}
+	})
+	t.Run("the check finds it still there", func(t *testing.T) {
+		s, seq := s, seq
+		if d := judge(t, env, &s, &seq, fold.Result{State: object.Critical, Start: 1e12 + 40e3}, 1e12+40e3); len(d.Log.Requests()) != 2 {
+			t.Errorf("proven, and not told: %+v", d.Log.Notes)
+		}
+	})
+	t.Run("no check comes", func(t *testing.T) {
+		s, seq := s, seq
+		if d := judge(t, env, &s, &seq, fold.Tick{}, 1e12+90e3); len(d.Log.Requests()) != 2 {
+			t.Errorf("waited for, and not told: %+v", d.Log.Notes)
+		}
+	})
+}
+
+func TestWhoseResultsOthersSubmitIsNotWaitedFor(t *testing.T) {
+	env := told(func(*object.Notification) {})
+	env.Object.Rule.Active = false
+	s, seq := fold.New(env.Object), uint64(0)
+	env.Host.Status.State, env.Host.Status.Type = object.Down, object.Hard
+	judge(t, env, &s, &seq, fold.Result{State: object.Critical, Start: 1e12, Passive: true}, 1e12)
+	env.Host.Status.State, env.Host.Status.LastChange = object.Up, 1e12+30e3
+	if d := judge(t, env, &s, &seq, fold.Tick{}, 1e12+30e3); len(d.Log.Requests()) != 2 {
+		t.Errorf("not told: %+v", d.Log.Notes)
+	}
+}

@@ -160,6 +160,15 @@ type Notify struct {
 // host again.
 type Remind struct{}
 
+// Missed takes note that nobody got a problem's notification: every message of it
+// was given up. People are told again after a pause, since the problem is unknown to
+// all. It changes nothing if the problem or its counter are not the same any more.
+type Missed struct {
+	Problem object.Time // as in the status
+	Number  int32       // of the notification
+}
+
+func (Missed) command()                {}
 func (Remind) command()                {}
 func (Result) command()                {}
 func (SampleHost) command()            {}

@@ -100,6 +100,8 @@ func (d *decider) operate(c Command) (Decision, error) {
 		return d.notify(c)
 	case Remind:
 		return d.remind()
+	case Missed:
+		return d.missed(c)
 	}
 	return Decision{}, refuse(d.env, BadCommand, "command %T is unknown to this build", c)
 }

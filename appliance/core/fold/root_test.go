@@ -146,3 +146,17 @@ func TestWhichEventsMoveRoots(t *testing.T) {
 		})
 	}
 }
+
+// A host that was found to be DOWN before its parents were has their root too, as
+// soon as none of them is up.
+func TestAHostThatWasDownFirstNamesTheRootToo(t *testing.T) {
+	n := chain()
+	n.result(t, "web", object.Down, started)
+	n.wantRoots(t, map[object.ID]object.ID{"web": ""})
+	n.result(t, "switch", object.Down, started+1)
+	must(t, n.env("web"), n.states["web"], fold.Reroot{}, started+2)
+	n.wantRoots(t, map[object.ID]object.ID{"web": "switch", "switch": ""})
+	n.result(t, "switch", object.Up, started+3)
+	must(t, n.env("web"), n.states["web"], fold.Reroot{}, started+4)
+	n.wantRoots(t, map[object.ID]object.ID{"web": ""})
+}

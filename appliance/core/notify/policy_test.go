@@ -319,3 +319,43 @@ func TestAPolicyHasAnIntervalOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// morning is closed until eight on the day of noon's tests.
+type morning struct{}
+
+func (morning) Name() string   { return "morning" }
+func (morning) String() string { return "morning" }
+func (morning) Window(at object.Time) (bool, object.Time) {
+	opens := noon + 2*3600e3
+	if at < opens {
+		return false, opens
+	}
+	return true, 0
+}
+
+func TestWhosePeriodOpensLaterIsToldThen(t *testing.T) {
+	bob := person("bob")
+	bob.Notify.Services.Period = morning{}
+	for _, interval := range []time.Duration{-1, 6 * time.Hour} {
+		in := critical(&object.Notification{Name: "p", Timed: true, Contacts: []*object.Contact{person("ada"), bob}, Interval: interval})
+		out := notify.Decide(in)
+		wantTold(t, out, "ada")
+		in.Fields = out.Fields
+		if at, _ := notify.Next(in); at != noon+2*3600e3 {
+			t.Errorf("with interval %s the next is told at %d", interval, at)
+		}
+		out = again(in, out, 2*time.Hour)
+		wantTold(t, out, "bob")
+		wantTold(t, again(in, out, time.Minute), "")
+	}
+}
+
+func TestWithCheckResultsAnIntervalHoldsForAll(t *testing.T) {
+	bob := person("bob")
+	bob.Notify.Services.Period = morning{}
+	in := critical(&object.Notification{Contacts: []*object.Contact{person("ada"), bob}})
+	in.Object.Rule.NoteInterval = 6 * time.Hour
+	out := notify.Decide(in)
+	wantTold(t, out, "ada")
+	wantTold(t, again(in, out, 3*time.Hour), "")
+}
