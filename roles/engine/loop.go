@@ -44,6 +44,7 @@ type loopState struct {
 	orders    []*order                   // taken from the inbox and not looked at
 	programs  programs
 	chores    chores
+	sendings  sendings
 	unmatched map[unmatched]object.Time // until when they would have lasted
 	ruleDue   map[string]object.Time    // when a downtime rule is looked at next
 	ruleNext  object.Time               // the least of ruleDue; 0 = not known
@@ -55,7 +56,7 @@ type loopState struct {
 }
 
 func (e *Engine) run(ctx context.Context, ready func()) error {
-	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}, unmatched: map[unmatched]object.Time{}}
+	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}, unmatched: map[unmatched]object.Time{}, sendings: sendings{}}
 	e.index(e.proj.Set())
 	if err := e.restore(ctx); err != nil {
 		return err
@@ -223,6 +224,7 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.started = object.At(time.Now())
 	e.planAll(e.started)
 	e.reconcileAll()
+	e.state.sendings.begin(e.proj.OpenRequests())
 	e.addChore(&review{})
 	e.running.Store(true)
 	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,

@@ -30,6 +30,7 @@ type metrics struct {
 	commands         *prometheus.CounterVec
 	blocked          *prometheus.CounterVec
 	ticks            prometheus.Counter
+	missed           prometheus.Counter
 	tickLateness     prometheus.Histogram
 
 	program                      atomic.Uint32 // object.Program: what is on
@@ -82,7 +83,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	m.forwarded.WithLabelValues("error")
 	reg.MustRegister(m.checks, m.lateness, m.conflicts, m.appendErrors, m.epochBehind, m.notOwned, m.forwarded,
 		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime, m.reloadPause,
-		m.commands, m.blocked, m.ticks, m.tickLateness)
+		m.commands, m.blocked, m.ticks, m.missed, m.tickLateness)
 	m.registerViews(reg, e)
 	m.registerProgram(reg, e)
 	return m
@@ -138,6 +139,7 @@ func (m *metrics) operatorMetrics() {
 	for _, why := range []fold.Block{fold.BlockSwitch, fold.BlockPeriod, fold.BlockDependency} {
 		m.blocked.WithLabelValues(string(why))
 	}
+	m.missed = counter("jaque_engine_notifications_missed_total", "Notifications of problems whose messages were all given up, so that people are told again.")
 	m.ticks = counter("jaque_engine_ticks_total", "Times at which a downtime started or ended, or something expired.")
 	m.tickLateness = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "jaque_engine_tick_lateness_seconds", Help: "Time from when a downtime or an expiry was due to its decision.",

@@ -18,6 +18,7 @@ func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	e.moveRoots(key, before, ev)
 	e.relate(key, before, ev)
 	e.remindOfHost(key, before, ev)
+	e.followSending(key, ev)
 	e.handle(key, ev)
 }
 
