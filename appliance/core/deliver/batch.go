@@ -26,14 +26,18 @@ type Batch struct {
 	// Repeat says that the message may have gone out before: the process that had
 	// it began anew.
 	Repeat  bool
-	Attempt int  // 1 for the first
-	Expired bool // the deadline is over: it is abandoned, not sent
+	Attempt int  // 1 for the first; of one that is Expired, how many there were
+	Expired bool // its time is over: it is abandoned, not sent
+	// Until is when an attempt that still goes on is of no use any more: the next
+	// round of a heartbeat begins; 0 = never.
+	Until object.Time
 	// ID is made from the requests: the same ones give the same. Thread names the
 	// incident; all messages of it have the same.
 	ID, Thread string
 
 	entries []*entry
 	units   []*unit // that wait until the batch comes back
+	lane    *lane   // that it holds a place of; nil = of none
 }
 
 // GroupOf returns the group of one of the Requests: its own also where the limit

@@ -162,13 +162,30 @@ func (p *Planner) ask(u *unit, now object.Time, w *World) {
 	}
 }
 
-// rescanEvery is how often all waiting objects are looked at, in milliseconds.
-const rescanEvery = 1000
+// All waiting objects are looked at once in each second of the clock. The seconds
+// begin at an odd time, so that nothing depends on who comes first where checks and
+// messages fall on whole ones.
+const (
+	rescanEvery = 1000 // ms
+	rescanPhase = 517  // ms
+)
 
-// rescan looks at all objects that something waits for, if that was a while ago, so
-// that what was keyed alone joins the message of a root that is known by now.
+// turn numbers the times at which all objects are looked at.
+func turn(t object.Time) object.Time { return (t - rescanPhase) / rescanEvery }
+
+// nextScan returns when the objects are looked at next.
+func (p *Planner) nextScan(now object.Time) object.Time {
+	if turn(now) != turn(p.scanned) {
+		return now
+	}
+	return (turn(now)+1)*rescanEvery + rescanPhase
+}
+
+// rescan looks at all objects that something waits for, once in a while, so that
+// what was keyed alone joins the message of a root that is known by now, and what
+// waits behind a message about a root that is not its own any more goes out.
 func (p *Planner) rescan(now object.Time, w *World) bool {
-	if p.scanned != 0 && now >= p.scanned && now < p.scanned+rescanEvery {
+	if turn(now) == turn(p.scanned) {
 		return false
 	}
 	p.scanned = now

@@ -17,6 +17,7 @@ type laneKey struct {
 // lane is everything that waits for one contact over one channel.
 type lane struct {
 	key   laneKey
+	kind  *kind
 	units map[string]*unit
 	due   heap[*unit] // those of which no message is taken, and those that failed
 
@@ -25,8 +26,41 @@ type lane struct {
 	pause object.Time   // until when the channel has asked to be left alone
 	freed object.Time   // what was due before this had to wait for the limit
 
-	next  object.Time // when something can be taken
-	place int
+	next   object.Time // when something can be taken
+	flying int         // messages that are taken
+	place  int
+}
+
+// kind is all lanes over one kind of channel.
+type kind struct {
+	name   string
+	next   heap[*lane] // in which something waits that may be taken
+	flying int         // messages that are taken
+}
+
+// first returns the lane in which something is due first, nil if there is none from
+// which a message may be taken.
+func (p *Planner) first() (first *lane) {
+	for _, k := range p.kinds {
+		if k.next.len() == 0 || p.limits.PerKind > 0 && k.flying >= p.limits.PerKind {
+			continue
+		}
+		if l := k.next.first(); first == nil || l.before(first) {
+			first = l
+		}
+	}
+	return first
+}
+
+// kind returns the kind of a channel.
+func (p *Planner) kind(channel string) *kind {
+	name := kindOf(channel)
+	k := p.kinds[name]
+	if k == nil {
+		k = &kind{name: name, next: heap[*lane]{less: (*lane).before, place: func(l *lane) *int { return &l.place }}}
+		p.kinds[name] = k
+	}
+	return k
 }
 
 func (l *lane) before(o *lane) bool {
@@ -43,7 +77,7 @@ func (p *Planner) lane(r *Pending) *lane {
 	k := p.laneKey(r)
 	l := p.lanes[k]
 	if l == nil {
-		l = &lane{key: k, units: map[string]*unit{}, place: -1}
+		l = &lane{key: k, kind: p.kind(k.channel), units: map[string]*unit{}, place: -1}
 		l.due = heap[*unit]{less: (*unit).before, place: func(u *unit) *int { return &u.inLane }}
 		if !k.heartbeat {
 			l.rate = p.limits.rate(k.channel)
@@ -55,10 +89,10 @@ func (p *Planner) lane(r *Pending) *lane {
 
 // settleLane puts a lane where it belongs after it has changed.
 func (p *Planner) settleLane(l *lane) {
-	p.next.remove(l)
-	if l.due.len() > 0 {
+	l.kind.next.remove(l)
+	if l.due.len() > 0 && (p.limits.PerWay <= 0 || l.flying < p.limits.PerWay) {
 		l.next = max(l.due.first().due, l.free())
-		p.next.push(l)
+		l.kind.next.push(l)
 	}
 }
 

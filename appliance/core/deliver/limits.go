@@ -11,13 +11,18 @@ import (
 
 // Limits bound what goes out.
 type Limits struct {
-	// Deadline is how long after its event a request is tried; 0 = a day.
+	// Deadline is how long after its first attempt a request is tried; 0 = a day.
+	// Waiting for its group, for a rate or for a place does not use it up.
 	Deadline time.Duration
 	// Rates bound the messages to one contact over a channel, by the channel's name
 	// in front of a colon. What has none is not bounded.
 	Rates map[string]Rate
 	// Queue is how many messages may be taken and not yet given back; 0 = any number.
 	Queue int
+	// PerWay is how many of them may be to one contact over one channel, PerKind how
+	// many over one kind of channel; 0 = any number. They keep places for others
+	// while a server does not answer.
+	PerWay, PerKind int
 }
 
 // Rate is the most messages in any time of a length. Unless both are positive it is
@@ -34,6 +39,11 @@ const (
 	// firstBackoff doubles with each attempt up to maxBackoff.
 	firstBackoff = 5 * time.Second
 	maxBackoff   = 10 * time.Minute
+	// firstBeat and maxBeat are the same for a heartbeat, which has little time.
+	firstBeat = time.Second
+	maxBeat   = time.Minute
+	// usualRound is how far apart the rounds of a heartbeat are that does not say so.
+	usualRound = 5 * time.Minute
 	// maxPause bounds how long a channel may ask to be left alone.
 	maxPause = time.Hour
 	// maxRequests bounds one message.
@@ -42,8 +52,13 @@ const (
 
 // rate returns the bound of a channel.
 func (l *Limits) rate(channel string) Rate {
+	return l.Rates[kindOf(channel)]
+}
+
+// kindOf is the kind of a channel by its name.
+func kindOf(channel string) string {
 	kind, _, _ := strings.Cut(channel, ":")
-	return l.Rates[kind]
+	return kind
 }
 
 func (l *Limits) deadline(t object.Time) object.Time {
@@ -86,12 +101,23 @@ func (w *World) sent(k GroupKey) Last {
 // nothing and counts for no limit.
 func heartbeat(p *Pending) bool { return p.Note.Kind == string(notify.Heartbeat) }
 
+// nextRound returns when a heartbeat is over, because the next one begins.
+func nextRound(p *Pending) object.Time {
+	if p.Note.Until > p.Time {
+		return p.Note.Until
+	}
+	return p.Time.Add(usualRound)
+}
+
 // backoff returns how long after a failed attempt the next one comes. Up to a fifth
 // more or less, by the message's id, keeps those apart that failed together.
-func backoff(id string, attempt int) time.Duration {
-	d := maxBackoff
+func backoff(id string, attempt int, heartbeat bool) time.Duration {
+	first, d := firstBackoff, maxBackoff
+	if heartbeat {
+		first, d = firstBeat, maxBeat
+	}
 	if n := attempt - 1; n < 10 {
-		d = min(d, firstBackoff<<max(0, n))
+		d = min(d, first<<max(0, n))
 	}
 	var spread uint32
 	for i := range len(id) {

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"math"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -17,12 +18,13 @@ type Planner struct {
 	groups   map[GroupKey]*memory
 	pruneAt  int // length of groups from which it is worth looking through them
 
-	next     heap[*lane]  // lanes in which something waits
-	ages     heap[*entry] // those that are not taken
-	fresh    []*entry     // were added since a world was last seen
-	expiring [][]*entry   // whose deadline is over, by message
-	flying   int          // messages that are taken
-	scanned  object.Time  // when all objects were last looked at
+	kinds    map[string]*kind // of channels
+	ages     heap[*entry]     // those that expire and are not taken
+	fresh    []*entry         // were added since a world was last seen
+	expiring [][]*entry       // whose time is over, by message
+	flying   int              // messages that are taken
+	held     int              // units that another root would let go out earlier
+	scanned  object.Time      // when all objects were last looked at
 }
 
 // entry is one request with the planner.
@@ -34,7 +36,8 @@ type entry struct {
 	group    string // "" = it goes alone
 	value    string // of what it is grouped by
 	ready    object.Time
-	expires  object.Time
+	tried    object.Time // the first time, from which the deadline counts; 0 = it was not
+	expires  object.Time // 0 = not before it was tried
 	attempts int
 	old      bool // was open when the process began
 	repeat   bool // may have gone out before
@@ -63,8 +66,8 @@ func NewPlanner(l Limits) *Planner {
 	return &Planner{
 		limits: l, entries: map[string]*entry{}, subjects: map[object.ID]*subject{}, lanes: map[laneKey]*lane{},
 		groups: map[GroupKey]*memory{}, pruneAt: minPrune,
-		next: heap[*lane]{less: (*lane).before, place: func(l *lane) *int { return &l.place }},
-		ages: heap[*entry]{less: (*entry).older, place: func(e *entry) *int { return &e.inAges }},
+		kinds: map[string]*kind{},
+		ages:  heap[*entry]{less: (*entry).older, place: func(e *entry) *int { return &e.inAges }},
 	}
 }
 
@@ -77,7 +80,9 @@ func (p *Planner) SetLimits(l Limits) {
 		e.inAges = -1
 	}
 	for _, e := range waiting {
-		e.expires = l.deadline(e.p.Time)
+		if !heartbeat(e.p) {
+			e.expires = p.limits.deadline(e.tried)
+		}
 		p.ages.push(e)
 	}
 	for k, lane := range p.lanes {
@@ -96,7 +101,7 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 		return
 	}
 	e := &entry{
-		p: r, ready: r.Time.Add(max(0, r.Note.Group.Wait)), expires: p.limits.deadline(r.Time),
+		p: r, ready: r.Time.Add(max(0, r.Note.Group.Wait)),
 		attempts: r.Failures, old: repeat, inUnit: -1, inAges: -1,
 	}
 	if alone(r) {
@@ -110,9 +115,35 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 	}
 	e.subject, e.slot = s, len(s.entries)
 	s.entries = append(s.entries, e)
-	p.ages.push(e)
+	if heartbeat(r) {
+		e.expires = nextRound(r)
+		p.ages.push(e)
+		p.supersede(s, r)
+	}
 	p.enter(e, value(r, "", nil), nil)
 	p.fresh = append(p.fresh, e)
+}
+
+// supersede lets go of all rounds of a heartbeat to somebody but the newest: that an
+// older one arrives late would say that all is well when it may not be.
+func (p *Planner) supersede(s *subject, r *Pending) {
+	newest := r
+	same := func(e *entry) bool { return heartbeat(e.p) && e.p.Contact == r.Contact && e.p.Channel == r.Channel }
+	for _, e := range s.entries {
+		if same(e) && newest.compare(e.p) < 0 {
+			newest = e.p
+		}
+	}
+	for _, e := range s.entries {
+		if !same(e) || e.p == newest {
+			continue
+		}
+		// Before anything else that expires: it must be gone when the newest goes.
+		e.expires = e.p.Time
+		if e.inAges >= 0 {
+			p.ages.fix(e)
+		}
+	}
 }
 
 // End takes a request out that has its outcome. One that is taken stays in its
@@ -152,15 +183,21 @@ func (p *Planner) Next(now object.Time) object.Time {
 	if p.full() {
 		return 0
 	}
-	if len(p.expiring) > 0 {
+	if len(p.expiring)+len(p.fresh) > 0 {
 		return now
 	}
-	var at object.Time
+	at := object.Time(math.MaxInt64)
 	if p.ages.len() > 0 {
 		at = p.ages.first().expires
 	}
-	if p.next.len() > 0 {
-		at = min(at, p.next.first().next)
+	if l := p.first(); l != nil {
+		at = min(at, l.next)
+	}
+	if p.held > 0 {
+		at = min(at, p.nextScan(now))
+	}
+	if at == math.MaxInt64 {
+		return 0
 	}
 	return at
 }
@@ -189,6 +226,12 @@ func (p *Planner) Abandoned(b *Batch) {
 // land lets those go on that waited for a message to come back.
 func (p *Planner) land(b *Batch) {
 	p.flying--
+	if l := b.lane; l != nil {
+		l.flying--
+		l.kind.flying--
+		p.settleLane(l)
+		b.lane = nil
+	}
 	for _, u := range b.units {
 		u.flying = false
 		p.settle(u)
@@ -201,8 +244,8 @@ func (p *Planner) land(b *Batch) {
 // other side has asked for, 0 = nothing; the channel then rests for the contact.
 func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (again object.Time) {
 	pause := now.Add(min(max(0, retryAfter), maxPause))
-	again = max(pause, now.Add(backoff(b.ID, b.Attempt)))
 	l := p.lane(b.entries[0].p)
+	again = max(pause, now.Add(backoff(b.ID, b.Attempt, l.key.heartbeat)))
 	if retryAfter > 0 && !l.key.heartbeat {
 		l.rest(pause)
 	}
@@ -212,9 +255,12 @@ func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (a
 		if e.ended {
 			continue
 		}
-		e.attempts = b.Attempt
-		if b.Expired {
+		e.attempts = max(1, b.Attempt)
+		switch {
+		case b.Expired:
 			e.expires = again
+		case !l.key.heartbeat:
+			e.expires = p.limits.deadline(e.tried)
 		}
 		e.unit = u
 		u.members.push(e)

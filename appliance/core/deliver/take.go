@@ -17,15 +17,22 @@ func (p *Planner) Take(now object.Time, w *World) (b *Batch, ok bool) {
 	if b := p.tooLate(now); b != nil {
 		return b, true
 	}
-	for p.next.len() > 0 && p.next.first().next <= now {
+	for {
+		l := p.first()
+		due := l != nil && l.next <= now
+		if !due && p.held == 0 {
+			return nil, false
+		}
 		if p.rescan(now, w) {
 			continue
 		}
-		if b := p.from(p.next.first(), now, w); b != nil {
+		if !due {
+			return nil, false
+		}
+		if b := p.from(l, now, w); b != nil {
 			return b, true
 		}
 	}
-	return nil, false
 }
 
 // from takes the next message of a lane, nil if what was due belongs elsewhere.
@@ -41,12 +48,22 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	}
 	var all []*entry
 	for _, u := range units {
+		from := len(all)
 		all = u.take(all)
+		for _, e := range all[from:] {
+			e.try(now, u.due)
+		}
 	}
 	for _, e := range all {
 		p.ages.remove(e)
 	}
 	b := p.batch(l, all)
+	b.lane = l
+	l.flying++
+	l.kind.flying++
+	if l.key.heartbeat {
+		b.Until = nextRound(all[0].p)
+	}
 	b.Group, b.Thread = units[0].group, p.thread(units[0], all, now, w)
 	if len(units) > 1 {
 		b.Group, b.Thread = GroupRate, b.ID
@@ -64,6 +81,18 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	l.count(now)
 	p.settleLane(l)
 	return b
+}
+
+// try notes the first attempt. What an earlier process left counts from when that
+// could have sent it: what is older than the deadline then gets this one attempt.
+func (e *entry) try(now, due object.Time) {
+	switch {
+	case e.tried != 0:
+	case e.old:
+		e.tried = min(now, max(due, e.ready))
+	default:
+		e.tried = now
+	}
 }
 
 // take moves requests of the unit to those of a message, as many as it can hold.
@@ -134,8 +163,8 @@ func (p *Planner) thread(u *unit, all []*entry, now object.Time, w *World) strin
 	return threadID(what, start)
 }
 
-// tooLate returns a message whose requests were tried until their deadline, nil if
-// there is none.
+// tooLate returns a message whose requests were tried until their deadline, or a
+// heartbeat that is over, nil if there is none.
 func (p *Planner) tooLate(now object.Time) *Batch {
 	if len(p.expiring) == 0 {
 		p.expire(now)
@@ -148,7 +177,7 @@ func (p *Planner) tooLate(now object.Time) *Batch {
 		}
 		b := p.batch(p.lane(all[0].p), all)
 		b.Expired = true
-		b.Attempt = max(1, b.Attempt-1)
+		b.Attempt--
 		b.Group = all[0].group
 		b.Thread = b.ID
 		return b

@@ -16,6 +16,7 @@ type unit struct {
 	memory  *memory // nil for those that are no group
 	members heap[*entry]
 	due     object.Time
+	held    bool // it is counted as held
 	flying  bool // a message of it is taken: the rest waits until that is back
 
 	single bool        // its requests go one by one
@@ -64,6 +65,7 @@ func (u *unit) dueAt() object.Time {
 func (p *Planner) settle(u *unit) {
 	l := u.lane
 	l.due.remove(u)
+	defer p.hold(u)
 	switch {
 	case u.members.len() > 0 && !u.flying:
 		u.due = u.dueAt()
@@ -75,6 +77,22 @@ func (p *Planner) settle(u *unit) {
 		}
 	}
 	p.settleLane(l)
+}
+
+// hold counts the units whose requests might go out earlier if another host
+// explained their problems: what waits for its own time alone cannot.
+func (p *Planner) hold(u *unit) {
+	held := u.members.len() > 0 && u.memory != nil && u.members.first().p.Note.Group.By == object.GroupRoot &&
+		(u.flying || u.due > u.members.first().ready)
+	if held == u.held {
+		return
+	}
+	u.held = held
+	if held {
+		p.held++
+	} else {
+		p.held--
+	}
 }
 
 // enter lets a request wait in the group of a value.
