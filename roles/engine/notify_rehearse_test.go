@@ -80,7 +80,7 @@ func comparable(e *event.Event) []rehearse.Entry {
 }
 
 func TestARehearsalAndTheEngineTellTheSame(t *testing.T) {
-	verdicts, told := 0, 0
+	verdicts, told, met := 0, 0, 0
 	for seed := *firstSeed; seed < *firstSeed+*scenarios && !t.Failed(); seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(uint64(seed), 4))
@@ -92,7 +92,9 @@ func TestARehearsalAndTheEngineTellTheSame(t *testing.T) {
 			for i := range got.Entries {
 				got.Entries[i].Request, got.Entries[i].Message = "", 0
 			}
-			compare(t, seed, got.Entries, want)
+			if !compare(t, seed, got.Entries, want) {
+				met++
+			}
 			if len(got.Refused) != refused {
 				t.Errorf("scenario %d: the rehearsal refused %d acts, the engine %d", seed, len(got.Refused), refused)
 			}
@@ -104,11 +106,21 @@ func TestARehearsalAndTheEngineTellTheSame(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d scenarios with %d verdicts, of which %d told somebody", *scenarios, verdicts, told)
+	t.Logf("%d scenarios with %d verdicts, of which %d told somebody; %d were left at a result and an interval of one millisecond", *scenarios, verdicts, told, met)
+	if met > 1+*scenarios/500 {
+		t.Errorf("%d of %d scenarios were left: too many to say that the order never matters", met, *scenarios)
+	}
 }
 
-// compare says where two sequences of verdicts part.
-func compare(t *testing.T, seed int, rehearsed, lived []rehearse.Entry) {
+// meet tells whether two verdicts are of a result and of the end of an interval that
+// fall into one millisecond: which of them comes first is not defined.
+func meet(a, b *rehearse.Entry) bool {
+	return a.Time == b.Time && a.Object == b.Object && a.Kind != b.Kind
+}
+
+// compare says where two sequences of verdicts part. It returns false where they part
+// without being wrong.
+func compare(t *testing.T, seed int, rehearsed, lived []rehearse.Entry) bool {
 	t.Helper()
 	for _, all := range [][]rehearse.Entry{rehearsed, lived} {
 		slices.SortStableFunc(all, func(a, b rehearse.Entry) int {
@@ -124,13 +136,16 @@ func compare(t *testing.T, seed int, rehearsed, lived []rehearse.Entry) {
 			t.Errorf("scenario %d: only the engine: %s", seed, written(&lived[i]))
 		case i >= len(lived):
 			t.Errorf("scenario %d: only the rehearsal: %s", seed, written(&rehearsed[i]))
+		case meet(&rehearsed[i], &lived[i]):
+			return false
 		case !reflect.DeepEqual(rehearsed[i], lived[i]):
 			t.Errorf("scenario %d, verdict %d:\n rehearsed %s\n lived     %s", seed, i, written(&rehearsed[i]), written(&lived[i]))
 		default:
 			continue
 		}
-		return
+		return true
 	}
+	return true
 }
 
 func written(e *rehearse.Entry) string { return fmt.Sprintf("%s %+v", e.Time.Std(), *e) }
