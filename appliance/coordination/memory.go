@@ -2,52 +2,62 @@ package coordination
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
-// ErrNotMember is returned when a view is asked for before Register.
-var ErrNotMember = errors.New("coordination: not registered")
-
 // Memory is the store of -coordination memory: one process, one member, the
 // same rules. The zero Memory is ready to use.
 type Memory struct {
-	mu   sync.Mutex
-	view membership.View
+	mu       sync.Mutex // held over a change, so that changes are in order
+	watchers watchers
 }
 
 // Register makes m the only member and returns the view, whose epoch lies above
 // everything seen on the log and not below the wall clock in milliseconds: a
 // store that lives in memory is a store that is lost with each restart.
 func (s *Memory) Register(_ context.Context, m membership.Member, newestOnLog uint64) (membership.View, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.view.Epoch == 0 {
-		s.view = membership.First(m, newestOnLog, time.Now().UnixMilli())
-	} else {
-		s.view = s.view.Join(m, newestOnLog)
-	}
-	return s.view, nil
+	return s.change(func(v membership.View) membership.View {
+		if v.Epoch == 0 {
+			return membership.First(m, newestOnLog, time.Now().UnixMilli())
+		}
+		return v.Join(m, newestOnLog)
+	}), nil
 }
 
 // Repair raises the epoch above the newest one seen on the log, if it is not.
 func (s *Memory) Repair(_ context.Context, newestOnLog uint64) (membership.View, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.view.Epoch == 0 {
+	if s.View().Epoch == 0 {
 		return membership.View{}, ErrNotMember
 	}
-	s.view = s.view.Repair(newestOnLog)
-	return s.view, nil
+	return s.change(func(v membership.View) membership.View { return v.Repair(newestOnLog) }), nil
 }
 
 // Leave takes the member out.
 func (s *Memory) Leave(_ context.Context, id string) error {
+	s.change(func(v membership.View) membership.View { return v.Leave(id) })
+	return nil
+}
+
+func (s *Memory) change(fn func(membership.View) membership.View) membership.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.view = s.view.Leave(id)
+	v := fn(s.watchers.get())
+	s.watchers.adopt(v)
+	return v
+}
+
+// View returns the present view.
+func (s *Memory) View() membership.View { return s.watchers.get() }
+
+// Watch tells of every newer view.
+func (s *Memory) Watch(fn func(membership.View)) (cancel func()) { return s.watchers.watch(fn) }
+
+// Run waits for the end: in memory no membership is lost.
+func (s *Memory) Run(ctx context.Context, ready func()) error {
+	ready()
+	<-ctx.Done()
 	return nil
 }
