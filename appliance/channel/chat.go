@@ -21,11 +21,13 @@ type ChatOptions struct {
 	Template *message.Template // nil = ChatTemplate
 }
 
-// chat hands messages to a service of shoutrrr. Its services know no context and
-// change their settings while they send, so one message is under way at a time.
+// chat hands messages to a service of shoutrrr. Its services know no context, so
+// one message is under way at a time, and they keep what they were sent with, so
+// each message gets a service of its own.
 type chat struct {
 	address  string
-	service  types.Service // nil until the first message for those that sign in
+	name     string
+	signedIn types.Service // of those that sign in; nil before the first message and after a failure
 	template *message.Template
 	kind     chatKind
 	slot     chan struct{} // holds a token while a message is under way
@@ -42,8 +44,7 @@ type chatKind struct {
 
 // kindsOfChat are the services that take more or less than others or show a title.
 var kindsOfChat = map[string]chatKind{
-	"bark": {3000, true}, "discord": {1900, true}, "gotify": {8000, true}, "ifttt": {3000, true},
-	"join": {3000, true}, "lark": {3500, true}, "ntfy": {3900, true}, "opsgenie": {10000, true}, "pushbullet": {8000, true},
+	"bark": {3000, true}, "discord": {1900, true}, "gotify": {8000, true}, "join": {3000, true}, "lark": {3500, true}, "ntfy": {3900, true}, "opsgenie": {10000, true}, "pushbullet": {8000, true},
 	"pushover": {1000, true}, "slack": {3000, true}, "teams": {10000, true}, "pagerduty": {1000, false}, "signal": {1900, false},
 	"wecom": {2000, false}, "zulip": {9000, false},
 }
@@ -83,12 +84,9 @@ func NewChat(o ChatOptions) (Channel, error) {
 		return nil, errors.New("chat: the service of the address is not known; write one of " + strings.Join(chatNames(), ", ") + " before the colon")
 	}
 	v := newVeil(ofChat(o.Address)...)
-	var service types.Service
-	var err error
-	if !signsIn[name] {
-		if service, err = r.Locate(o.Address); err != nil {
-			return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
-		}
+	err := checkService(name, o.Address)
+	if err != nil {
+		return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
 	}
 	if o.Template, err = orChat(o.Template, "chat"); err != nil {
 		return nil, err
@@ -98,7 +96,7 @@ func NewChat(o ChatOptions) (Channel, error) {
 		kind.limit = 3000
 	}
 	return &chat{
-		address: o.Address, service: service, template: o.Template, kind: kind, slot: make(chan struct{}, 1), what: "chat " + name, veil: v,
+		address: o.Address, name: name, template: o.Template, kind: kind, slot: make(chan struct{}, 1), what: "chat " + name, veil: v,
 	}, nil
 }
 
@@ -136,10 +134,10 @@ func (c *chat) Send(ctx context.Context, m *message.Message) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		err = errors.New("no answer in time")
+		err = &Error{Err: errors.New("no answer in time"), MayHaveArrived: true}
 	}
 	if err != nil {
-		return failed(c.what, c.veil, withoutAddress(err))
+		return failed(c.what, c.veil, err)
 	}
 	c.late.arrived(m.ID)
 	return nil
@@ -147,20 +145,33 @@ func (c *chat) Send(ctx context.Context, m *message.Message) error {
 
 // hand calls the service. One that panics costs one attempt.
 func (c *chat) hand(text string, params types.Params) (err error) {
+	service, err := c.service()
+	if err != nil {
+		return &Error{Err: fmt.Errorf("cannot sign in: %w", withoutAddress(err))}
+	}
+	defer letGo(service)
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the library for this service has failed: %v", p)
+		if err != nil {
+			c.signedIn = nil // the sign-in may be what the server does not take any more
 		}
 	}()
-	if c.service == nil {
-		var r router.ServiceRouter
-		service, err := r.Locate(c.address)
-		if err != nil {
-			return fmt.Errorf("cannot sign in: %w", err)
-		}
-		c.service = service
+	defer guard(&err)
+	if err := service.Send(text, &params); err != nil {
+		return &Error{Err: withoutAddress(err), MayHaveArrived: unanswered(service, text, err)}
 	}
-	return c.service.Send(text, &params)
+	return nil
+}
+
+// service returns what takes the next message.
+func (c *chat) service() (types.Service, error) {
+	if c.signedIn != nil {
+		return c.signedIn, nil
+	}
+	service, err := newService(c.address)
+	if err == nil && signsIn[c.name] {
+		c.signedIn = service
+	}
+	return service, err
 }
 
 // words returns what the service is given.
@@ -202,15 +213,6 @@ func (l *late) arrived(id string) bool {
 	}
 	l.id = ""
 	return true
-}
-
-// withoutAddress takes off what the errors of a library put around the cause.
-func withoutAddress(err error) error {
-	var whole *url.Error
-	if errors.As(err, &whole) {
-		return whole.Err
-	}
-	return err
 }
 
 // plainWords stand in the addresses of many services and are no secrets.

@@ -10,9 +10,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,17 +49,27 @@ type answer struct {
 
 // ask makes one request. Its error holds no address.
 func ask(client *http.Client, req *http.Request) (*answer, error) {
-	res, err := client.Do(req)
+	// Once there is a connection the request goes out over it, and what becomes of it
+	// only the answer can tell.
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	res, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
-		return nil, withoutURL(req.Context(), err)
+		return nil, &Error{Err: withoutURL(req.Context(), err), MayHaveArrived: connected.Load()}
 	}
 	defer func() { _ = res.Body.Close() }() // what it says is not of interest
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil && res.StatusCode/100 != 2 {
-		return nil, withoutURL(req.Context(), err)
+		return nil, &Error{Err: withoutURL(req.Context(), err), MayHaveArrived: unheard(res.StatusCode)}
 	}
 	// A server that has said 2xx has taken the message, whatever becomes of the rest.
 	return &answer{res.StatusCode, res.Header, body}, nil
+}
+
+// unheard tells whether a status says that somebody in between has handed the
+// request on and got no answer.
+func unheard(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout
 }
 
 // withoutURL takes the address out of the errors of net/http and says shortly what
@@ -79,7 +91,7 @@ func (a *answer) verdict() *Error {
 		return nil
 	}
 	text := strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status))
-	e := &Error{Err: fmt.Errorf("answered %s%s", text, a.excerpt())}
+	e := &Error{Err: fmt.Errorf("answered %s%s", text, a.excerpt()), MayHaveArrived: unheard(a.status)}
 	switch {
 	case a.status/100 == 3:
 		e.Err = fmt.Errorf("answered %s, and redirects are not followed: write the address behind it into the config", text)
@@ -131,7 +143,7 @@ func retryAfter(value string) time.Duration {
 func failed(what string, v veil, err error) error {
 	out := &Error{}
 	if is := (*Error)(nil); errors.As(err, &is) {
-		out.Permanent, out.RetryAfter = is.Permanent, is.RetryAfter
+		out.Permanent, out.RetryAfter, out.MayHaveArrived = is.Permanent, is.RetryAfter, is.MayHaveArrived
 	}
 	out.Err = errors.New(what + ": " + v.clean(err.Error()))
 	return out

@@ -142,10 +142,10 @@ func telegramVerdict(a *answer, said *telegramAnswer) error {
 	case wrong == nil && said != nil && said.OK:
 		return nil
 	case wrong == nil:
-		return errors.New("answered 200 OK, but not as Telegram does; check delivery.telegram_api")
+		return &Error{Err: errors.New("answered 200 OK, but not as Telegram does; check delivery.telegram_api"), MayHaveArrived: true}
 	case a.status == http.StatusUnauthorized || a.status == http.StatusNotFound:
 		// That is about the bot and no fault of the message: it waits for a repair.
-		return fmt.Errorf("answered %d: Telegram does not know the bot; check -telegram-token", a.status)
+		return &Error{Err: fmt.Errorf("answered %d: Telegram does not know the bot; check -telegram-token", a.status)}
 	case said == nil || said.Description == "":
 		return wrong
 	}

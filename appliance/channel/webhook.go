@@ -139,6 +139,14 @@ func (w *webhook) head(req *http.Request, m *message.Message, body []byte) {
 		req.Header.Set(name, value)
 	}
 	req.Header.Set(HeaderKey, m.ID)
+	// In capitals such a key would tell net/http that it may send the request a
+	// second time by itself, without the mark that it may be a repetition.
+	for _, name := range []string{HeaderKey, "X-Idempotency-Key"} {
+		if values := req.Header[name]; values != nil {
+			delete(req.Header, name)
+			req.Header[strings.ToLower(name)] = values
+		}
+	}
 	req.Header.Set(HeaderRepeat, strconv.FormatBool(m.Repeat))
 	req.Header.Del(HeaderSignature)
 	if w.opts.Key != "" {
