@@ -24,6 +24,8 @@ type jetSource struct {
 	items   chan Delivery
 	pullers []*puller
 
+	announcing sync.Mutex // so that nothing is announced after the leave
+
 	mu      sync.Mutex
 	held    map[*jetDelivery]bool
 	drained bool
@@ -99,6 +101,8 @@ func (s *jetSource) live() {
 
 // announce tells each zone of the worker.
 func (s *jetSource) announce(leaving bool) {
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
 	s.mu.Lock()
 	silent := s.gone || s.drained && !leaving
 	s.mu.Unlock()
@@ -144,7 +148,7 @@ func (s *jetSource) receive(p *puller, m *nats.Msg) {
 	}
 	s.queue.metrics.running.Inc()
 	it, err := decodeItem(m.Data)
-	if err == nil && it.Zone != p.zone {
+	if it != nil && it.Zone != p.zone {
 		err = fmt.Errorf("it is for zone %s", it.Zone)
 	}
 	d := &jetDelivery{source: s, puller: p, message: m, item: it, since: time.Now()}
