@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need beside Go: a C compiler (race detector, bench
 # plugin), the monitoring plugins, Chromium for pages and mails, a mail server
-# with passwords, and git.
+# with passwords, stores of time series for the sinks, and git. Prometheus, which
+# would take 330 MB, is tested where it is installed anyway.
 # With "bench" as argument also the two peers that the benchmarks run beside us;
 # their services are kept from starting.
 #
@@ -22,6 +23,9 @@ need /usr/lib/nagios/plugins/check_http monitoring-plugins-basic
 need /usr/lib/nagios/plugins/check_dns monitoring-plugins-standard
 need /usr/lib/postfix/sbin/master postfix
 need saslpasswd2 sasl2-bin
+need victoria-metrics victoria-metrics
+need influxd influxdb
+need carbon-cache graphite-carbon
 compgen -G '/usr/lib/*/sasl2/libscram.so' >/dev/null || missing+=(libsasl2-modules)
 echo '#include <stdlib.h>' | gcc -E - >/dev/null 2>&1 || missing+=(libc6-dev)
 

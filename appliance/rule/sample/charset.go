@@ -34,6 +34,19 @@ func (c Charset) takes(b byte) bool {
 	return c == Text && b >= ' ' && b != 0x7f
 }
 
+// literal tells whether a text may stand in a name as it is.
+func (c Charset) literal(text string) bool {
+	for i := range len(text) {
+		b := text[i]
+		switch {
+		case c.takes(b), c == Path && b == '.', c == Prometheus && b == ':':
+		default:
+			return false
+		}
+	}
+	return utf8.ValidString(text)
+}
+
 // clean appends a value as it may stand in a name.
 func (c Charset) clean(dst []byte, value string) []byte {
 	if c == Text && !utf8.ValidString(value) {

@@ -58,6 +58,11 @@ func NewMapper(m Mapping) (*Mapper, error) {
 	if len(name.parts) == 0 {
 		return nil, errors.New(`name: it is empty; write a template such as "jaque.{host}.{check}.{metric}"`)
 	}
+	for _, p := range name.parts {
+		if !m.Charset.literal(p.text) {
+			return nil, fmt.Errorf("name: %q holds what the target does not take in a name; write letters, digits and _", p.text)
+		}
+	}
 	r := &Mapper{m: m, name: name}
 	rules := map[string]string{}
 	for _, key := range m.Copy {

@@ -178,6 +178,8 @@ func TestWhatIsWrongWithAMapping(t *testing.T) {
 		{sample.Mapping{Name: "{hots}"}, "did you mean {host}?"},
 		{sample.Mapping{Name: "{host"}, "is not closed"},
 		{sample.Mapping{Name: "host}"}, "closes nothing"},
+		{sample.Mapping{Name: "jaque.{metric}", Charset: sample.Prometheus}, "does not take"},
+		{sample.Mapping{Name: "jaque {metric}", Charset: sample.Path}, "does not take"},
 		{sample.Mapping{Name: "{label.}"}, "there is no {label.}"},
 		{sample.Mapping{Name: "a", Labels: map[string]string{"x": "{nothing}"}}, "label x: template"},
 		{sample.Mapping{Name: "a", Labels: map[string]string{"a-b": "1", "a_b": "2"}, Charset: sample.Prometheus}, "write another name"},
@@ -194,8 +196,12 @@ func TestEverySampleIsOneThatTheTargetTakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		charset := rapid.SampledFrom([]sample.Charset{sample.Text, sample.Path, sample.Prometheus, sample.OpenTSDB}).Draw(t, "charset")
 		o := rapid.SampledFrom([]*object.Object{host, service}).Draw(t, "object")
+		name := "a.{host}.{metric}.{unit}"
+		if charset == sample.Prometheus {
+			name = "a:{host}{metric}{unit}"
+		}
 		r, err := sample.NewMapper(sample.Mapping{
-			Name: "a.{host}.{metric}.{unit}", Labels: map[string]string{"metric": "{metric}", "service": "{service}"},
+			Name: name, Labels: map[string]string{"metric": "{metric}", "service": "{service}"},
 			Scale: rapid.Bool().Draw(t, "scale"), Thresholds: rapid.Bool().Draw(t, "thresholds"), Charset: charset,
 		})
 		if err != nil {

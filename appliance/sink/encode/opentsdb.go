@@ -17,12 +17,13 @@ func tags(s *sample.Sample) []sample.Label {
 	return s.Labels
 }
 
-// OpenTSDB appends lines "put NAME MILLISECONDS VALUE TAG=VALUE …" of the telnet form.
+// OpenTSDB appends lines "put NAME SECONDS VALUE TAG=VALUE …" of the telnet form. Of
+// its readers some know no milliseconds there.
 func OpenTSDB(dst []byte, samples []sample.Sample) []byte {
 	for i := range samples {
 		s := &samples[i]
 		dst = append(append(append(dst, "put "...), s.Name...), ' ')
-		dst = append(strconv.AppendInt(dst, int64(s.Time), 10), ' ')
+		dst = append(strconv.AppendInt(dst, seconds(s), 10), ' ')
 		dst = Number(dst, s.Value)
 		for _, l := range tags(s) {
 			dst = append(append(append(append(dst, ' '), l.Name...), '='), l.Value...)
