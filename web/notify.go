@@ -1,7 +1,7 @@
 package web
 
 import (
-	"context"
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -48,19 +48,17 @@ func (s *site) notifications(w http.ResponseWriter, r *http.Request) error {
 		Items []wire.Notification `json:"items"`
 		Next  string              `json:"next"`
 	}{Items: []wire.Notification{}}
-	for read := 0; len(answer.Items) < q.items && read < noteMost; {
-		list, err := s.history(r, q.Query)
+	open := s.explainOpen()
+	reader, full := s.noteReader(q.Query, q.outcome), false
+	for !full && len(answer.Items) < q.items && reader.goesOn() {
+		list, outcomes, err := reader.next(r)
 		if err != nil {
 			return err
 		}
-		records, err := s.records(r.Context(), list, q.Object)
-		if err != nil {
-			return err
-		}
-		answer.Next = ""
+		records := explain.Records(inOrder(list, outcomes), open)
 		for i := range records {
 			if len(answer.Items) >= q.items && records[i].Seq != q.Before.Log {
-				answer.Next = "more"
+				full = true
 				break
 			}
 			q.Before.Log = records[i].Seq
@@ -68,10 +66,11 @@ func (s *site) notifications(w http.ResponseWriter, r *http.Request) error {
 				answer.Items = append(answer.Items, wire.FromRecord(&records[i]))
 			}
 		}
-		read += len(list)
-		if len(list) < q.Limit {
-			break
+		if len(answer.Items) < q.items {
+			q.Before.Log = reader.q.Before.Log
 		}
+	}
+	if full || reader.more {
 		answer.Next = "more"
 	}
 	if answer.Next != "" {
@@ -86,7 +85,12 @@ func (s *site) noteQuery(r *http.Request) (*noteQuery, error) {
 	}
 	v := r.URL.Query()
 	q := &noteQuery{contact: v.Get("contact"), channel: v.Get("channel"), outcome: v.Get("outcome"), kind: notify.Kind(strings.ToUpper(v.Get("kind")))}
-	q.Object, q.Kinds, q.Limit = object.ID(v.Get("object")), noteKinds(), noteChunk
+	q.Object, q.Limit = object.ID(v.Get("object")), noteChunk
+	for _, word := range []string{q.contact, q.channel, string(q.kind)} {
+		if word != "" {
+			q.Words = append(q.Words, word)
+		}
+	}
 	switch {
 	case q.kind != "" && !slices.Contains(explain.Kinds(), q.kind):
 		return nil, unknownAsked(&explain.Unknown{What: "kind of notification", Name: string(q.kind)})
@@ -116,38 +120,21 @@ func (s *site) noteQuery(r *http.Request) (*noteQuery, error) {
 	return q, nil
 }
 
-// records returns the decisions of events with what became of their requests.
-// Outcomes stand behind their requests, mostly soon: first the newest of all are
-// read, then for what is still without one those of its object.
-func (s *site) records(ctx context.Context, list []event.Event, of object.ID) ([]explain.Record, error) {
-	outcomes, err := s.outcomeEvents(ctx, of, list)
-	if err != nil {
-		return nil, err
-	}
+// explainOpen returns the requests without an outcome, for an explanation.
+func (s *site) explainOpen() []explain.Open {
 	all := s.openRequests()
 	open := make([]explain.Open, len(all))
 	for i := range all {
 		open[i] = explain.Open{ID: all[i].ID, Failures: all[i].Failures, Reason: all[i].Reason}
 	}
-	records := explain.Records(append(list, outcomes...), open)
-	if len(outcomes) < noteMost || of != "" {
-		return records, nil
-	}
-	asked := map[object.ID]bool{}
-	for i := range records {
-		r := &records[i]
-		if asked[r.Object] || !slices.ContainsFunc(r.Deliveries, func(d explain.Delivery) bool { return d.Status == explain.Unsaid }) {
-			continue
-		}
-		asked[r.Object] = true
-		own, err := s.outcomeEvents(ctx, r.Object, list)
-		if err != nil {
-			return nil, err
-		}
-		outcomes = append(outcomes, own...)
-	}
-	slices.SortFunc(outcomes, func(a, b event.Event) int { return int(b.Seq) - int(a.Seq) })
-	return explain.Records(append(list, outcomes...), open), nil
+	return open
+}
+
+// inOrder returns decisions and outcomes as one list, newest first.
+func inOrder(list, outcomes []event.Event) []event.Event {
+	all := append(slices.Clone(list), outcomes...)
+	slices.SortFunc(all, func(a, b event.Event) int { return cmp.Compare(b.Seq, a.Seq) })
+	return all
 }
 
 // selects tells whether a decision is asked for, and narrows it to the contact.

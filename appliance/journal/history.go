@@ -27,6 +27,11 @@ const (
 	// twinMargin is how many decisions in front of a page's bound are looked at,
 	// so that a measurement whose decision stood on the page before is left out.
 	twinMargin = 1000
+	// late is how much earlier than its neighbours an event may have been decided:
+	// behind a stretch that is all older than that nothing newer is looked for.
+	late = time.Hour
+	// getAtOnce is how many single events are asked for before the answers are read.
+	getAtOnce = 256
 )
 
 // History reads each stream backwards until it has enough, then merges. It
@@ -34,6 +39,14 @@ const (
 func (j *jetStream) History(ctx context.Context, q Query) ([]event.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*j.opts.Timeout)
 	defer cancel()
+	q.ready()
+	if q.Object == "" && !q.Results {
+		log, err := j.sift(ctx, &q)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		return q.merge(log, nil), nil
+	}
 	token := ">"
 	if q.Object != "" {
 		token = q.Object.Token()
@@ -87,7 +100,7 @@ func (j *jetStream) backwards(ctx context.Context, s event.Stream, filter string
 		if end-st.FirstSeq >= size {
 			begin = end - size + 1
 		}
-		part, oldest, err := j.window(ctx, s, filter, begin, end)
+		part, oldest, _, err := j.window(ctx, s, filter, begin, end)
 		if err != nil {
 			return nil, err
 		}
@@ -107,37 +120,36 @@ func (j *jetStream) backwards(ctx context.Context, s event.Stream, filter string
 	return all, nil
 }
 
-// window reads the events of a filter between two positions in order, and when
-// the first of them was stored.
-func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, begin, end uint64) ([]event.Event, time.Time, error) {
+// window reads the events of a filter between two positions in order, when the
+// first of them was stored, and up to which position the answers say what there is.
+func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, begin, end uint64) (events []event.Event, oldest time.Time, seen uint64, err error) {
 	inbox := nats.NewInbox()
 	sub, err := j.nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, time.Time{}, 0, err
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	var events []event.Event
-	var oldest time.Time
 	for begin <= end {
 		ask, err := json.Marshal(map[string]any{"seq": begin, "batch": min(getBatch, end-begin+1), "next_by_subj": filter})
 		if err != nil {
-			return nil, oldest, err
+			return nil, oldest, 0, err
 		}
 		if err := j.nc.PublishRequest("$JS.API.DIRECT.GET."+j.streamName(s), inbox, ask); err != nil {
-			return nil, oldest, err
+			return nil, oldest, 0, err
 		}
 		for more := true; more; {
 			m, err := sub.NextMsgWithContext(ctx)
 			if err != nil {
-				return nil, oldest, err
+				return nil, oldest, 0, err
 			}
 			var seq uint64
 			if seq, more, err = directSeq(m); err != nil {
-				return nil, oldest, err
+				return nil, oldest, 0, err
 			}
 			if !more && seq == 0 {
-				return events, oldest, nil // nothing further matches
+				return events, oldest, seen, nil // nothing further matches
 			}
+			seen = max(seen, seq)
 			if !more || seq > end {
 				begin = max(begin, seq+1)
 				continue
@@ -153,7 +165,63 @@ func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, b
 			}
 		}
 	}
-	return events, oldest, nil
+	return events, oldest, seen, nil
+}
+
+// fetch reads the events of the log at positions, which are in descending order;
+// those that are not there any more are left out.
+func (j *jetStream) fetch(ctx context.Context, positions []uint64) ([]event.Event, error) {
+	var all []event.Event
+	for len(positions) > 0 {
+		n := min(len(positions), getAtOnce)
+		begin, end := positions[n-1], positions[0]
+		var part []event.Event
+		var err error
+		if end-begin < uint64(2*n) {
+			if part, _, _, err = j.window(ctx, event.Log, j.names.LogRoot+".>", begin, end); err == nil {
+				part = slices.DeleteFunc(part, func(e event.Event) bool { return !slices.Contains(positions[:n], e.Seq) })
+			}
+		} else {
+			part, err = j.single(ctx, positions[:n])
+		}
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(part, func(a, b event.Event) int { return cmp.Compare(b.Seq, a.Seq) })
+		all, positions = append(all, part...), positions[n:]
+	}
+	return all, nil
+}
+
+// single asks for each position on its own, for all of them before it waits.
+func (j *jetStream) single(ctx context.Context, positions []uint64) ([]event.Event, error) {
+	inbox := nats.NewInbox()
+	sub, err := j.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	for _, seq := range positions {
+		if err := j.nc.PublishRequest("$JS.API.DIRECT.GET."+j.names.Log, inbox, fmt.Appendf(nil, `{"seq":%d}`, seq)); err != nil {
+			return nil, err
+		}
+	}
+	events := make([]event.Event, 0, len(positions))
+	for range positions {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		seq, there, err := directSeq(m)
+		if err != nil {
+			return nil, err
+		}
+		e := event.Event{Stream: event.Log, Seq: seq}
+		if there && event.Decode(m.Data, &e) == nil {
+			events = append(events, e)
+		}
+	}
+	return events, nil
 }
 
 // directSeq reads one answer to a direct get: a message with its position, or

@@ -29,6 +29,7 @@ type jetStream struct {
 	room    chan struct{} // one per measurement in flight
 	objects jetstream.ObjectStore
 	opened  Position
+	index   *index // of the log, for History
 
 	mu      sync.Mutex // guards closing and the count of measurements in flight
 	closing bool
@@ -44,7 +45,7 @@ var _ Journal = (*jetStream)(nil)
 func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) {
 	o = o.withDefaults()
 	j := &jetStream{
-		bus: b, nc: b.Conn(), names: b.Names(), opts: o, metrics: newMetrics(o.Registerer),
+		bus: b, nc: b.Conn(), names: b.Names(), opts: o, metrics: newMetrics(o.Registerer), index: newIndex(),
 		room: make(chan struct{}, o.MaxInFlight), landed: make(chan struct{}), over: make(chan struct{}),
 	}
 	var err error

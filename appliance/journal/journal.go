@@ -78,8 +78,16 @@ type Query struct {
 	Since  time.Time    // decided at or after; zero = no bound
 	Until  time.Time    // decided before; zero = no bound
 	Before Position     // only events in front of these positions; 0 = no bound
-	Limit  int          // at most so many; 0 = 100
+	Host   string       // a host and its services; "" = all
+	// IDs are ids of decisions, or of requests, whose outcomes are meant; empty = all.
+	IDs []string
+	// Words must all stand in an event about telling people: kinds of notification,
+	// contacts, channels or the kinds of channels, or the name of the state.
+	Words []string
+	Limit int // at most so many; 0 = 100
 	// Results adds measurements that changed nothing. A decision and the
 	// measurement it came from are one result: the measurement is left out.
 	Results bool
+
+	ids map[string]bool // IDs, to look up; see ready
 }

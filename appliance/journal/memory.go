@@ -201,6 +201,7 @@ func (m *memory) LastOf(_ context.Context, id object.ID) (uint64, error) {
 func (m *memory) History(_ context.Context, q Query) ([]event.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	q.ready()
 	log := reversed(m.log, q.Object)
 	var results []event.Event
 	if q.Results {

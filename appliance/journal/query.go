@@ -2,6 +2,7 @@ package journal
 
 import (
 	"slices"
+	"strings"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
@@ -17,9 +18,20 @@ func (q *Query) limit() int {
 	return q.Limit
 }
 
+// ready prepares a query for selects.
+func (q *Query) ready() {
+	if len(q.IDs) == 0 {
+		return
+	}
+	q.ids = make(map[string]bool, len(q.IDs))
+	for _, id := range q.IDs {
+		q.ids[id] = true
+	}
+}
+
 // selects tells whether an event belongs to the answer.
 func (q *Query) selects(e *event.Event) bool {
-	if q.Object != "" && e.Object != q.Object {
+	if q.Object != "" && e.Object != q.Object || q.Host != "" && (e.Object == "" || e.Object.Host() != q.Host) {
 		return false
 	}
 	if !q.Since.IsZero() && e.Time < object.At(q.Since) {
@@ -35,7 +47,58 @@ func (q *Query) selects(e *event.Event) bool {
 	if before != 0 && e.Seq >= before {
 		return false
 	}
-	return len(q.Kinds) == 0 || slices.ContainsFunc(q.Kinds, e.Has)
+	if len(q.Kinds) > 0 && !slices.ContainsFunc(q.Kinds, e.Has) || q.ids != nil && !q.ids[about(e)] {
+		return false
+	}
+	for _, w := range q.Words {
+		if !says(e, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// about returns the id that a query may name: that of the request for an outcome,
+// else the event's own.
+func about(e *event.Event) string {
+	if id := e.Facts[event.FactRequest]; id != "" {
+		return id
+	}
+	return e.ID
+}
+
+// says tells whether a word of a query stands in an event.
+func says(e *event.Event, word string) bool {
+	for w := range words(e) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}
+
+// words goes through what a query may name of an event about telling people; some
+// come more than once.
+func words(e *event.Event) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := range e.Notes {
+			n := &e.Notes[i]
+			if i == 0 && e.Status != nil && !yield(e.Status.State.Name(e.Object.Kind())) || !yield(n.Kind) {
+				return
+			}
+			for j := range n.People {
+				if !yield(n.People[j].Name) {
+					return
+				}
+				for _, c := range n.People[j].Channels {
+					kind, _, _ := strings.Cut(c, ":")
+					if !yield(c) || !yield(kind) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // twin identifies the result that an event came from.
