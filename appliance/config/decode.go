@@ -215,6 +215,19 @@ func (s *section) duration(name string, absent time.Duration, zeroOK bool) time.
 	return v
 }
 
+// pause reads a length of time between messages. What is shorter than least is refused:
+// it floods people, and nobody finds out before the first alarm. Zero is refused
+// unless zeroOK.
+func (s *section) pause(name string, absent time.Duration, zeroOK bool, least time.Duration) time.Duration {
+	before := len(s.d.problems)
+	v := s.duration(name, absent, zeroOK)
+	if s.has(name) && len(s.d.problems) == before && v > 0 && v < least {
+		s.d.bad(s.at.field(name), s.n.get(name).pos, `%s is shorter than %s; write "%s" or more`, s.n.get(name).show(), brief(least), brief(least))
+		return absent
+	}
+	return v
+}
+
 // oneOf reads a word of a closed set.
 func (s *section) oneOf(name, absent string, words ...string) string {
 	n := s.take(name)

@@ -200,6 +200,9 @@ func (l *loader) readDefaults(s *section) {
 	l.settings = l.decoder.settings(s.at.field("settings"), s.take("settings"), base, l.out)
 }
 
+// maxContacts bounds the contacts of a config.
+const maxContacts = 50_000
+
 // readPeople reads the sections that no object depends on.
 func (l *loader) readPeople(s *section) {
 	s.each("periods", func(at *path, f field) {
@@ -207,6 +210,10 @@ func (l *loader) readPeople(s *section) {
 		l.out.Periods[c.Name] = c.Period
 		l.calendars = append(l.calendars, c)
 	})
+	if contacts := s.n.get("contacts"); contacts != nil && len(contacts.fields) > maxContacts {
+		l.bad(s.at.field("contacts"), contacts.pos, "%d contacts; at most %d are taken, so put those who share an address together", len(contacts.fields), maxContacts)
+		return
+	}
 	s.each("contacts", func(at *path, f field) {
 		c := l.contact(at, f)
 		l.out.Contacts[c.Name] = c.Contact

@@ -7,7 +7,10 @@ import (
 
 // Secret is a text that must not be shown. Printing, logging and encoding it
 // give a placeholder; Reveal gives the text.
-type Secret struct{ text string }
+type Secret struct {
+	text     string
+	referred bool // it stood outside of the config
+}
 
 // String returns a placeholder, "" for an empty secret.
 func (s Secret) String() string {
@@ -25,6 +28,9 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Reveal returns the text itself.
 func (s Secret) Reveal() string { return s.text }
+
+// Referred tells whether the config only refers to the text, with "file:" or "env:".
+func (s Secret) Referred() bool { return s.referred }
 
 // secrets resolves references through the hooks of Options.
 type secrets struct {
@@ -44,16 +50,16 @@ func (s secrets) resolve(text string) (Secret, error) {
 		if secret == "" {
 			return Secret{}, fmt.Errorf("the file %s is empty; write the secret into it", quote(name))
 		}
-		return Secret{secret}, nil
+		return Secret{secret, true}, nil
 	}
 	if name, ok := strings.CutPrefix(text, "env:"); ok {
 		secret, ok := s.lookupEnv(name)
 		if !ok || secret == "" {
 			return Secret{}, fmt.Errorf("the environment variable %s is not set; set it where jaque is started", quote(name))
 		}
-		return Secret{secret}, nil
+		return Secret{secret, true}, nil
 	}
-	return Secret{strings.Clone(text)}, nil
+	return Secret{text: strings.Clone(text)}, nil
 }
 
 // secret reads a text that may be a reference.

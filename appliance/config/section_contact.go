@@ -3,8 +3,10 @@ package config
 import (
 	"net/mail"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/core/object"
@@ -21,9 +23,12 @@ type person struct {
 func (d *decoder) contact(at *path, f field) *person {
 	s := d.open(at, f.node)
 	d.name(at, f.pos, f.name)
-	c := Contact{Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.mail("email"), Telegram: s.secret("telegram")}
+	c := Contact{Name: d.strings.get(f.name), Alias: s.prose("alias"), Email: s.mail("email"), Telegram: s.telegram()}
 	c.Webhook, c.Chat, c.Command = s.webhook(), s.chat(), s.handler("command")
 	c.Groups, c.Vars = d.strings.list(refNames(s.refs("groups"))), s.vars(object.Host)
+	if c.Command != nil {
+		d.commandOf(&c)
+	}
 	all := s.wish(object.Host, object.Service)
 	for _, k := range []object.Kind{object.Host, object.Service} {
 		name, to := "services", &c.Services
@@ -165,8 +170,24 @@ func (s *section) mail(name string) string {
 		}
 		example = a.Address
 	}
+	if strings.HasPrefix(text, "file:") || strings.HasPrefix(text, "env:") {
+		s.d.bad(s.at.field(name), s.n.get(name).pos, "%s: a mail address is no secret and stands here itself; write %s", quote(text), quote(example))
+		return text
+	}
 	s.d.bad(s.at.field(name), s.n.get(name).pos, "%s is not a mail address; write %s", quote(text), quote(example))
 	return text
+}
+
+// telegramChat is the id of a chat, or the public name of a channel or group.
+var telegramChat = regexp.MustCompile(`^(-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31})$`)
+
+// telegram reads the id of a chat. It is not shown, because it is a secret.
+func (s *section) telegram() Secret {
+	v := s.secret("telegram")
+	if v.Reveal() != "" && !telegramChat.MatchString(v.Reveal()) {
+		s.d.bad(s.at.field("telegram"), s.n.get("telegram").pos, `not the id of a chat, which is a number as in "12345678" or "-100123456789", nor the name of a channel, as in "@ops_alarms"; the token of the bot is -telegram-token`)
+	}
+	return v
 }
 
 // webhook reads an address, or #Webhook; nil if there is none.
@@ -216,15 +237,15 @@ func notInHeader(r rune) bool {
 func (d *decoder) address(at *path, n *node) Secret {
 	v := d.secret(at, n)
 	if v.Reveal() != "" && !isURL(v.Reveal()) {
-		d.bad(at, n.pos, `not a URL of the web; write "https://example.com/hook" or a reference to one`)
+		d.bad(at, n.pos, `not a URL of the web, which has no blanks; write "https://example.com/hook" or a reference to one`)
 	}
 	return v
 }
 
-// isURL tells whether a text is a URL of http or https with a host.
+// isURL tells whether a text is a URL of http or https with a host and without blanks.
 func isURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+	return err == nil && !strings.ContainsFunc(text, unicode.IsSpace) && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 // chat reads one address of a chat service or a list of them.
@@ -236,8 +257,12 @@ func (s *section) chat() []Secret {
 			return
 		}
 		// What stands there may be a token, so it is not shown.
-		if err := checkChat(v.Reveal()); err != nil {
-			s.d.bad(at, n.pos, "%s", strings.TrimPrefix(err.Error(), "chat: "))
+		if err := channel.CheckChat(v.Reveal()); err != nil {
+			text := strings.TrimPrefix(err.Error(), "chat: ")
+			if form := channel.ChatForm(v.Reveal()); form != "" && !strings.Contains(text, "write ") {
+				text += `; write it as in "` + form + `"`
+			}
+			s.d.bad(at, n.pos, "%s", text)
 		}
 		all = append(all, v)
 	}
@@ -254,15 +279,6 @@ func (s *section) chat() []Secret {
 		read(s.at.field("chat"), n)
 	}
 	return all
-}
-
-// checkChat tells what is wrong with an address. One of Matrix with a user signs in
-// when it is made, which a look at a config must not do.
-func checkChat(address string) error {
-	if u, err := url.Parse(address); err == nil && strings.EqualFold(u.Scheme, "matrix") && u.Hostname() != "" {
-		return nil
-	}
-	return channel.CheckChat(address)
 }
 
 // template reads a text for people that is a template, or the file that holds it.

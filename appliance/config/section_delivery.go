@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,8 +36,8 @@ type delivery struct {
 func (d *decoder) delivery(at *path, n *node) delivery {
 	s := d.open(at, n)
 	out := delivery{Delivery: Delivery{Rates: usualRates(), Templates: map[string]Template{}}}
-	out.URL = strings.TrimRight(s.web("url", "https://monitoring.example.com"), "/")
-	out.Deadline = s.duration("deadline", usualDeadline, false)
+	out.URL = strings.TrimRight(s.link("url", "https://monitoring.example.com"), "/")
+	out.Deadline = s.pause("deadline", usualDeadline, false, time.Minute)
 	rates := d.open(at.field("rates"), s.take("rates"))
 	templates := d.open(at.field("templates"), s.take("templates"))
 	for _, kind := range channelKinds {
@@ -64,7 +65,7 @@ func (d *decoder) delivery(at *path, n *node) delivery {
 // rate reads #Rate.
 func (out *delivery) rate(s *section, kind string) {
 	s.need("messages", "60")
-	r := Rate{s.whole("messages", 0, 0, 1_000_000), s.duration("per", time.Minute, false)}
+	r := Rate{s.whole("messages", 0, 0, 1_000_000), s.pause("per", time.Minute, false, time.Second)}
 	s.done()
 	delete(out.Rates, kind)
 	if r.Messages > 0 {
@@ -96,7 +97,7 @@ func (s *section) templates(kind string) Template {
 // canary reads #Canary.
 func (out *delivery) canary(s *section) {
 	c := &out.Canary
-	c.Every = s.duration("every", time.Minute, false)
+	c.Every = s.pause("every", time.Minute, false, time.Second)
 	if u := s.take("url"); u != nil {
 		c.URL = s.d.address(s.at.field("url"), u)
 	}
@@ -104,9 +105,22 @@ func (out *delivery) canary(s *section) {
 	if s.done() == 0 && s.n != nil && !s.has("url") && !s.has("contact") {
 		s.d.bad(s.at, s.n.pos, `tells nobody outside; write url: "https://example.com/ping/ID" or contact: "ops"`)
 	}
-	if c.Every < time.Second {
-		s.d.bad(s.at.field("every"), s.n.get("every").where(), `is shorter than a second; write "1m"`)
+}
+
+// link reads a URL to which paths are added and that people are shown.
+func (s *section) link(name, example string) string {
+	text := s.web(name, example)
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "":
+	case u.User != nil:
+		// The text itself is not shown: it holds a password.
+		s.d.bad(s.at.field(name), s.n.get(name).pos, `holds a user name, which would stand in every message; write %s`, quote(u.Scheme+"://"+u.Host+u.Path))
+		return ""
+	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		s.d.bad(s.at.field(name), s.n.get(name).pos, `%s ends with a query, and links go on behind it; write %s`, quote(text), quote(u.Scheme+"://"+u.Host+u.Path))
 	}
+	return text
 }
 
 // web reads a URL that is no secret.

@@ -114,14 +114,22 @@ func (s *section) handler(name string) *object.Handler {
 }
 
 // watch has the texts of a handler looked at as those of a check are. Whose
-// variables it will find depends on the object, so these are taken as there.
+// variables it will find depends on the object, so those of any will do.
 func (d *decoder) watch(at *path, n *node, h *object.Handler) {
 	c := &check{at: at, pos: n.pos, check: object.Check{Plugin: h.Plugin}, local: true, handler: true}
 	c.macros = macrosIn(at, n, h.Shell != "", nil)
 	for _, m := range c.macros {
-		m.defined = true
+		m.anyone = true
 	}
 	d.handled = append(d.handled, c)
+}
+
+// commandOf notes which variables the command that was read last finds at its contact.
+func (d *decoder) commandOf(c *Contact) {
+	for _, m := range d.handled[len(d.handled)-1].macros {
+		m.contact = c.Name
+		m.defined = m.defined || hasVar(c.Vars, m.name, "_CONTACT")
+	}
 }
 
 // handlers are those of every host and of every service.

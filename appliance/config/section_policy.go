@@ -18,8 +18,9 @@ type policy struct {
 	groups []ref
 	objects,
 	except []*pattern
-	told  told
-	steps []*step
+	told     told
+	steps    []*step
+	groupPos Position // of group.wait, if it is given
 
 	contacts []*object.Contact
 	rotas    []object.Rota
@@ -83,8 +84,8 @@ func (d *decoder) policy(at *path, n *node) *policy {
 	p.States, p.Period, p.Tell = s.problemStates(object.Host, object.Service), s.tellingHours(), s.news()
 	p.told = s.told()
 	p.Told = p.told.names()
-	p.After, p.Repeat = s.duration("after", 0, true), s.duration("repeat", -1, true)
-	p.Group = s.grouping()
+	p.After, p.Repeat = s.duration("after", 0, true), s.pause("repeat", -1, true, time.Second)
+	p.Group, p.groupPos = s.grouping()
 	p.ToChosen = s.oneOf("recovery", "told", "told", "chosen") == "chosen"
 	s.list("escalate", func(at *path, n *node) { p.steps = append(p.steps, d.step(at, n)) })
 	s.done()
@@ -117,13 +118,22 @@ func (s *section) told() told {
 
 func (t told) names() Told { return Told{refNames(t.notify), refNames(t.oncall)} }
 
-// grouping reads #Grouping.
-func (s *section) grouping() object.Grouping {
-	g := s.d.open(s.at.field("group"), s.take("group"))
-	out := object.Grouping{By: object.GroupRoot}
+// grouping reads #Grouping. The place is that of its wait.
+func (s *section) grouping() (out object.Grouping, wait Position) {
+	n := s.take("group")
+	words := []string{"root", "host", "policy", "none"}
+	if n != nil && n.kind == kindText {
+		by := "root"
+		if slices.Contains(words, n.text) || strings.HasPrefix(n.text, string(object.GroupLabel)) {
+			by = n.text
+		}
+		s.d.bad(s.at.field("group"), n.pos, "%s is not a set of fields; write group: {by: %s}", n.show(), quote(by))
+		n = nil
+	}
+	g := s.d.open(s.at.field("group"), n)
+	out = object.Grouping{By: object.GroupRoot}
 	if by := g.text("by"); by != "" {
 		out.By = object.GroupBy(by)
-		words := []string{"root", "host", "policy", "none"}
 		switch label, isLabel := strings.CutPrefix(by, string(object.GroupLabel)); {
 		case by == "none":
 			out.By = object.GroupNone
@@ -132,12 +142,12 @@ func (s *section) grouping() object.Grouping {
 			g.d.bad(g.at.field("by"), g.n.get("by").pos, `%s is not known; write one of %s or "label:NAME"%s`, quote(by), strings.Join(words, ", "), didYouMean(by, slices.Values(words)))
 		}
 	}
-	out.Wait, out.Interval = g.duration("wait", groupWait, true), g.duration("interval", groupInterval, true)
+	out.Wait, out.Interval = g.pause("wait", groupWait, true, time.Second), g.pause("interval", groupInterval, true, time.Second)
 	g.done()
 	if out.By == object.GroupNone {
 		out.Wait, out.Interval = 0, 0
 	}
-	return out
+	return out, g.n.get("wait").where()
 }
 
 // step reads #Escalation.
@@ -148,7 +158,7 @@ func (d *decoder) step(at *path, n *node) *step {
 	e.From, e.To = s.whole("from", 0, 1, 1_000_000), s.whole("to", 0, 1, 1_000_000)
 	e.told = s.told()
 	e.Told = e.told.names()
-	e.Repeat = s.duration("repeat", -1, true)
+	e.Repeat = s.pause("repeat", -1, true, time.Second)
 	e.States, e.Period = s.problemStates(object.Host, object.Service), s.tellingHours()
 	e.Instead = s.flag("instead", false)
 	if !s.has("from") && !s.has("to") {

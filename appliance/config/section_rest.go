@@ -43,7 +43,7 @@ func (d *decoder) sink(at *path, f field) Sink {
 		s.each(target, func(at *path, f field) {
 			// Numbers and switches cannot be references to secrets.
 			if f.node.kind == kindNumber || f.node.kind == kindBool {
-				out.Options[d.strings.get(f.name)] = Secret{strings.Clone(f.node.text)}
+				out.Options[d.strings.get(f.name)] = Secret{text: strings.Clone(f.node.text)}
 				return
 			}
 			out.Options[d.strings.get(f.name)] = d.secret(at, f.node)

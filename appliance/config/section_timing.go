@@ -28,7 +28,7 @@ func (s *section) timing(k object.Kind) timing {
 	optional(s, "retry", &t.retry, func() time.Duration { return s.duration("retry", 0, false) })
 	optional(s, "timeout", &t.timeout, func() time.Duration { return s.duration("timeout", 0, false) })
 	optional(s, "freshness", &t.freshness, func() time.Duration { return s.duration("freshness", 0, true) })
-	optional(s, "notification_interval", &t.renotify, func() time.Duration { return s.duration("notification_interval", 0, true) })
+	optional(s, "notification_interval", &t.renotify, func() time.Duration { return s.pause("notification_interval", 0, true, time.Second) })
 	optional(s, "attempts", &t.attempts, func() int { return s.whole("attempts", 1, 1, 1000) })
 	optional(s, "volatile", &t.volatile, func() bool { return s.flag("volatile", false) })
 	optional(s, "active", &t.active, func() bool { return s.flag("active", true) })

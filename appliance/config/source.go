@@ -50,6 +50,7 @@ func readSource(path string) *source {
 		}
 		pkg, first = own, name
 		src.index(nil, f.Decls)
+		src.loops(f)
 		files = append(files, f)
 	}
 	if len(src.problems) > 0 {

@@ -17,8 +17,10 @@ type macroUse struct {
 	name    string // without dollars and without what stands behind a colon
 	at      *path
 	pos     Position
-	shell   bool // in a line for a shell, where a dollar may be the shell's
-	defined bool // of a custom variable: an object that uses the check has it
+	shell   bool   // in a line for a shell, where a dollar may be the shell's
+	defined bool   // of a custom variable: an object that uses the check has it
+	anyone  bool   // any object may be the one whose variables it finds
+	contact string // whose command holds it; "" = nobody's
 }
 
 // looksLikeMacro leaves out what happens to stand between two dollars.
@@ -41,9 +43,31 @@ func macrosIn(at *path, n *node, shell bool, found []*macroUse) []*macroUse {
 		}
 		plain, _, onDemand := strings.Cut(name, ":")
 		// Whose variables $_HOSTX:web$ means is known only when it is expanded.
-		found = append(found, &macroUse{name: plain, at: at, pos: n.pos, shell: shell, defined: onDemand})
+		found = append(found, &macroUse{name: plain, at: at, pos: n.pos, shell: shell && mayBeShells(n.text, plain), defined: onDemand})
 	}
 	return found
+}
+
+// ofShells are variables that a shell has without having been given them.
+var ofShells = regexp.MustCompile(`^(HOME|PATH|USER|LOGNAME|SHELL|PWD|OLDPWD|HOSTNAME|TMPDIR|LANG|LC_.*|TZ|TERM|UID|EUID|PPID|IFS|RANDOM|SECONDS|NAGIOS_.*)$`)
+
+// mayBeShells tells whether a name between two dollars in a line for a shell may be a
+// variable of the shell's: it stands elsewhere in the line too, where it may get its
+// value, or the second dollar begins another variable.
+func mayBeShells(line, name string) bool {
+	if strings.ToUpper(name) != name || ofShells.MatchString(name) {
+		return true
+	}
+	asMacro := strings.Split(line, "$"+name+"$")
+	if strings.Contains(strings.Join(asMacro, ""), name) {
+		return true
+	}
+	return slices.ContainsFunc(asMacro[1:], func(behind string) bool { return behind != "" && startsVariable(behind[0]) })
+}
+
+// startsVariable tells whether a dollar and this character begin a variable of a shell.
+func startsVariable(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_{(@*#?-$!", c) >= 0
 }
 
 // use notes that an object is checked this way and which of the custom variables
@@ -93,6 +117,14 @@ func (l *loader) macroWarning(m *macroUse) {
 	shown := "$" + m.name + "$"
 	switch {
 	case declared, custom && m.defined:
+	case custom && m.anyone:
+		if !slices.Contains(l.customNames(), m.name) {
+			l.warning(m.at, m.pos, "%s is empty: no host or service has this variable%s", shown, l.similar(shown, l.customNames()))
+		}
+	case m.contact != "" && strings.HasPrefix(m.name, "_CONTACT"):
+		if !m.defined {
+			l.warning(m.at, m.pos, "%s is empty: the contact %s has no such variable%s", shown, quote(m.contact), l.similar(shown, contactNames(l.out.Contacts[m.contact].Vars)))
+		}
 	case custom:
 		l.warning(m.at, m.pos, "%s is empty: no host or service that is checked this way has this variable%s", shown, l.similar(shown, l.customNames()))
 	case strings.HasPrefix(m.name, "ARG") && macro.Known(m.name):
@@ -111,6 +143,15 @@ func (l *loader) macroWarning(m *macroUse) {
 		}
 		l.warning(m.at, m.pos, "%s is no macro and stays as it is%s", shown, hint)
 	}
+}
+
+// contactNames lists the macros of variables of a contact.
+func contactNames(vars map[string]string) []string {
+	var all []string
+	for _, name := range sortedKeys(vars) {
+		all = append(all, "_CONTACT"+name)
+	}
+	return all
 }
 
 // similar suggests one of some names, with its dollars.
@@ -153,7 +194,8 @@ func (l *loader) customNames() []string {
 // pluginWarning tells once that a plugin is in none of the folders.
 func (l *loader) pluginWarning(c *check, missing map[string]bool) {
 	name := c.check.Plugin[0]
-	if missing[name] || strings.ContainsAny(name, "/$") {
+	// Whatever is not absolute depends on the folder in which jaque is started.
+	if missing[name] || strings.Contains(name, "$") || strings.Contains(name, "/") && !filepath.IsAbs(name) {
 		return
 	}
 	missing[name] = true // or there, which is known then as well
@@ -162,14 +204,20 @@ func (l *loader) pluginWarning(c *check, missing map[string]bool) {
 	if isPlugin == nil {
 		isPlugin = executable
 	}
+	at := c.at.field("plugin").at(0)
+	if c.handler {
+		at = c.at
+	}
+	if filepath.IsAbs(name) {
+		if !isPlugin(name) {
+			l.warning(at, c.pos, "the plugin %s is not on this machine, or no program that may be run; install it or correct its path", quote(name))
+		}
+		return
+	}
 	for _, folder := range folders {
 		if isPlugin(filepath.Join(folder, name)) {
 			return
 		}
-	}
-	at := c.at.field("plugin").at(0)
-	if c.handler {
-		at = c.at
 	}
 	l.warning(at, c.pos, "the plugin %s is not on this machine; install it in one of %s, or write its absolute path",
 		quote(name), strings.Join(folders, ", "))
