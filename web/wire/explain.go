@@ -51,7 +51,7 @@ type NotePerson struct {
 	Name     string       `json:"name"`
 	Alias    string       `json:"alias,omitempty"`
 	Told     bool         `json:"told"`
-	Says     string       `json:"says"` // told, not told, would be told
+	Says     string       `json:"says"` // told, not told, would be told, given up
 	Why      string       `json:"why"`
 	By       notify.Gate  `json:"by"`
 	Channels []string     `json:"channels"`
@@ -65,6 +65,7 @@ type NoteChange struct {
 	Gate    notify.Gate `json:"gate"`
 	Contact string      `json:"contact,omitempty"` // whose gate it is
 	At      Time        `json:"at"`                // the time that would have to come, null = time does not help
+	Number  int32       `json:"number,omitempty"`  // which notification of the problem it would have to be
 	Text    string      `json:"text"`
 }
 
@@ -139,7 +140,7 @@ func persons(all []explain.Person) []NotePerson {
 func changes(all []explain.Change) []NoteChange {
 	w := make([]NoteChange, len(all))
 	for i, c := range all {
-		w[i] = NoteChange{Gate: c.Gate, Contact: c.Contact, At: Time(c.At), Text: c.Text}
+		w[i] = NoteChange{Gate: c.Gate, Contact: c.Contact, At: Time(c.At), Number: c.Number, Text: c.Text}
 	}
 	return w
 }

@@ -26,12 +26,13 @@ func notifySchemas() dict {
 		}),
 		"NotePerson": record(dict{
 			"name": typed("string"), "alias": typed("string"), "told": typed("boolean"),
-			"says": dict{"type": "string", "enum": []string{"told", "not told", "would be told"}}, "why": typed("string"),
+			"says": dict{"type": "string", "enum": []string{"told", "not told", "would be told", "given up"}}, "why": typed("string"),
 			"by": typed("string"), "channels": typed("list"), "gates": items("NoteGate"), "changes": items("NoteChange"),
 			"would_be_told_if": typed("string"),
 		}),
 		"NoteChange": record(dict{
-			"gate": typed("string"), "contact": typed("string"), "at": said("time", "the time that would have to come, null = time does not help"), "text": typed("string"),
+			"gate": typed("string"), "contact": typed("string"), "at": said("time", "the time that would have to come, null = time does not help"),
+			"number": said("integer", "which notification of the problem it would have to be, absent = that does not help"), "text": typed("string"),
 		}),
 		"NoteAhead": record(dict{
 			"at": typed("time"), "last": typed("time"), "number": typed("integer"), "times": typed("integer"), "more": typed("boolean"),

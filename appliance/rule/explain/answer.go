@@ -57,7 +57,7 @@ type Person struct {
 	Name     string
 	Alias    string
 	Told     bool
-	Says     string // told, not told or would be told
+	Says     string // told, not told, would be told or given up
 	Why      string // one sentence
 	By       notify.Gate
 	Channels []string // over which the contact is told
@@ -73,6 +73,7 @@ type Change struct {
 	Gate    notify.Gate // that blocks as things are
 	Contact string      // whose gate it is; "" = the object's
 	At      object.Time // the time that would have to come; 0 = time does not help
+	Number  int32       // which notification of the problem it would have to be; 0 = that does not help
 	Text    string      // behind "if": "the acknowledgement by alice were removed"
 }
 

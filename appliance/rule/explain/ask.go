@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -47,13 +48,13 @@ func Ask(q Question, w *World) (*Answer, error) {
 		a.at = w.Now
 	}
 	a.answer = Answer{Object: q.Object, At: a.at, Past: a.at < w.Now, Future: a.at > w.Now}
+	a.record()
 	a.prepare()
 	a.answer.Condition = a.condition()
 	a.suppose()
 	a.answer.Decision = a.decide()
 	a.next()
-	a.answer.Ahead = ahead(a.in)
-	a.record()
+	a.ahead()
 	a.caveats()
 	return &a.answer, nil
 }
@@ -98,37 +99,49 @@ func nearest(got string, names []string) string {
 
 // asking is one question while it is answered.
 type asking struct {
-	q      Question
-	w      *World
-	o      *object.Object
-	at     object.Time
-	state  *fold.State   // of the object
-	host   *event.Status // of a service's host, else nil
-	in     *notify.Input
-	answer Answer
+	q       Question
+	w       *World
+	o       *object.Object
+	at      object.Time
+	env     *fold.Env     // of the object
+	state   *fold.State   // of the object
+	host    *event.Status // of a service's host, else nil
+	in      *notify.Input
+	records []Record // decisions up to the time, newest first
+	answer  Answer
 }
 
-// prepare makes the input of the decision as things are at the time.
+// prepare makes the input of the decision as things are at the time. At a time to
+// come they are as time alone will have left them.
 func (a *asking) prepare() {
-	a.state = a.look(a.o)
 	operators := a.w.Program
 	if operators == nil {
 		operators = &program.State{}
 	}
 	settings := program.Effective(a.w.Set.Settings, operators)
-	env := &fold.Env{
+	a.env = &fold.Env{
 		Object: a.o, Settings: &settings, Periods: a.w.Set.Periods, Look: a.w.State,
 		Contacts: operators.Contacts, Known: a.w.Set.Contacts, Started: a.w.Started,
 	}
+	a.state = a.look(a.o)
 	if a.o.Host != nil {
-		env.Host = a.look(a.o.Host)
-		a.host = &env.Host.Status
+		a.env.Host = a.look(a.o.Host)
 	}
-	in := fold.NoteInput(env, a.state, a.at)
-	a.in = &in
+	for _, parent := range a.o.Parents {
+		if a.look(parent).Status.State == object.Up {
+			a.env.ParentsUp++
+		}
+	}
 	if a.answer.Future {
-		meanwhile(a.in, a.w.Now)
+		l := a.lapse(a.w.Now, a.state)
+		l.until(a.at)
+		a.state, a.env.Host = l.own, l.host
 	}
+	if a.env.Host != nil {
+		a.host = &a.env.Host.Status
+	}
+	in := fold.NoteInput(a.env, a.state, a.at)
+	a.in = &in
 }
 
 // look returns an object's state, that of one never checked if nothing is known.
@@ -138,51 +151,6 @@ func (a *asking) look(o *object.Object) *fold.State {
 	}
 	s := fold.New(o)
 	return &s
-}
-
-// suppose chooses the notification, and the state that it takes where the state is
-// another.
-func (a *asking) suppose() {
-	st, k := a.in.Status, a.q.Kind
-	bad := st.Checked && st.State != object.OK
-	switch {
-	case k != "":
-	case a.o.Notify != nil && a.o.Notify.Heartbeat:
-		k = notify.Heartbeat
-	case !bad && st.Notified != 0:
-		k = notify.Recovery
-	default:
-		k = notify.Problem
-	}
-	a.in.Kind = k
-	switch {
-	case k == notify.Problem && !bad:
-		a.turn(failed(a.o.Kind()))
-	case k == notify.Recovery && st.State != object.OK:
-		a.turn(object.OK)
-	}
-}
-
-// turn supposes that the object changes its state at the time, hard.
-func (a *asking) turn(to object.State) {
-	before, after := *a.in.Status, *a.in.Status
-	after.State, after.Type, after.Checked, after.Attempt = to, object.Hard, true, 1
-	after.LastChange, after.LastHardChange, after.Problem = a.at, a.at, 0
-	if to != object.OK {
-		after.Problem, after.Attempt = a.at, max(after.MaxAttempts, 1)
-	}
-	a.in.Fields = notify.Turn(a.in.Fields, &before, &after, a.at)
-	a.in.Before, a.in.Status = &before, &after
-	a.answer.Supposed = fmt.Sprintf("it is %s; this is what would happen if it became %s (hard) at %s",
-		stateName(a.o, &before), to.Name(a.o.Kind()), stamp(a.at))
-}
-
-// stateName names the state of a status.
-func stateName(o *object.Object, st *event.Status) string {
-	if !st.Checked {
-		return "PENDING"
-	}
-	return st.State.Name(o.Kind())
 }
 
 // decide makes the decision and puts it into words.
@@ -198,8 +166,8 @@ func (a *asking) decide() Decision {
 		}
 	}
 	if a.q.Contact == "" {
-		d.Changes = Changes(a.in, "")
-		d.If = condition("would be sent", d.Changes)
+		d.Changes = a.changes("")
+		d.If = condition(a.would("be sent"), d.Changes)
 		d.Verdict = a.verdict(&d, out.Why())
 		return d
 	}
@@ -226,12 +194,17 @@ func gatesOf(all []notify.Check) []Gate {
 	return gates
 }
 
+// would says that something is supposed to happen, or for a time of the past that it
+// would have happened; done begins with "be".
+func (a *asking) would(done string) string {
+	if a.answer.Past {
+		return "would have been" + strings.TrimPrefix(done, "be")
+	}
+	return "would " + done
+}
+
 // verdict says the decision in one sentence.
 func (a *asking) verdict(d *Decision, why string) string {
-	would := "would be"
-	if a.answer.Past {
-		would = "would have been"
-	}
 	what := "the notification " + string(d.Kind)
 	if d.Kind == notify.Problem && d.Number > 1 {
 		what += fmt.Sprintf(" number %d", d.Number)
@@ -241,7 +214,7 @@ func (a *asking) verdict(d *Decision, why string) string {
 		if a.q.Contact != "" {
 			to = " to " + a.q.Contact
 		}
-		return fmt.Sprintf("%s %s sent%s: %s", what, negated(would), to, why)
+		return what + " would not" + strings.TrimPrefix(a.would("be sent"), "would") + to + ": " + why
 	}
 	var names []string
 	for i := range d.People {
@@ -249,40 +222,7 @@ func (a *asking) verdict(d *Decision, why string) string {
 			names = append(names, d.People[i].Name)
 		}
 	}
-	return fmt.Sprintf("%s %s sent to %s", what, would, list(names))
-}
-
-func negated(would string) string {
-	if would == "would be" {
-		return "would not be"
-	}
-	return "would not have been"
-}
-
-// next says what time alone does.
-func (a *asking) next() {
-	n := &a.answer.Next
-	n.At, n.Kind = notify.Next(a.in)
-	note := a.o.Notify
-	again := "people are told again"
-	if a.in.Fields.Number == 0 {
-		again = "people are told"
-	}
-	switch {
-	case note == nil:
-		n.Text = "nobody is ever told of this " + a.o.Kind().String() + ": the configuration names no contacts for it"
-	case note.Heartbeat:
-		n.Text = "every check result is told"
-	case !note.Timed:
-		n.Text = "people are told with check results only: the next one decides anew"
-	case n.At == 0 || n.Kind != a.in.Kind:
-		n.At, n.Kind = 0, ""
-		n.Text = "nothing by itself: people are told when something happens"
-	case n.At <= a.at:
-		n.Text = again + " at once (" + string(n.Kind) + ")"
-	default:
-		n.Text = again + " at " + stamp(n.At) + " (" + string(n.Kind) + ")"
-	}
+	return what + " " + a.would("be sent") + " to " + list(names)
 }
 
 func (a *asking) caveats() {

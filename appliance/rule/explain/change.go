@@ -24,15 +24,22 @@ type draft struct {
 	// away instead. It is for what no time helps, as two periods that never meet, or
 	// a step of the escalation that tells others.
 	still   bool
+	past    bool   // what is said is about the past
+	who     string // who is to be told, "" = anybody
 	changes []Change
 }
 
 // Changes returns what has to be different so that somebody, or one contact, is
 // told: all of it together. None = that is so already, or nothing helps.
-func Changes(in *notify.Input, contact string) []Change {
+func Changes(in *notify.Input, contact string) []Change { return changesOf(in, contact, false) }
+
+// changes are those for the question, in its tense.
+func (a *asking) changes(contact string) []Change { return changesOf(a.in, contact, a.answer.Past) }
+
+func changesOf(in *notify.Input, contact string, past bool) []Change {
 	var best *draft
 	for _, still := range []bool{false, true} {
-		d := draft{in: clone(in), still: still}
+		d := draft{in: clone(in), still: still, past: past}
 		if d.seek(contact) && (best == nil || d.cost() < best.cost()) {
 			best = &d
 		}
@@ -46,6 +53,7 @@ func Changes(in *notify.Input, contact string) []Change {
 // seek changes one thing after the other until it is enough.
 func (d *draft) seek(contact string) bool {
 	own(d.in, contact)
+	d.who = contact
 	for range maxChanges {
 		out := notify.Decide(d.in)
 		if enough(&out, contact) {
@@ -70,11 +78,15 @@ func enough(out *notify.Outcome, contact string) bool {
 // object takes away what a gate of the object blocks for.
 func (d *draft) object(out *notify.Outcome) {
 	c := Change{Gate: out.By}
-	if out.Until > d.in.Now && !d.still {
+	// A downtime may be cancelled as well as be over: when it ends is said with it.
+	ends := out.By == notify.GateDowntime || out.By == notify.GateHostDowntime || out.By == notify.GateAcknowledged
+	if out.Until > d.in.Now && !d.still && !ends {
 		d.wait(c, out.Until, out.Gates)
 		return
 	}
-	c.Text = d.ofObject(out.By)
+	if c.Text = d.tooLate(out); c.Text == "" {
+		c.Text = d.ofObject(out.By)
+	}
 	d.add(c)
 	lift(d.in, out.By)
 }
@@ -96,6 +108,9 @@ func (d *draft) contact(out *notify.Outcome, who string) {
 			d.waitFor(c, at, why)
 			return
 		}
+		if d.later(who) {
+			return
+		}
 	}
 	c.Text = d.ofContact(c.Gate, who)
 	d.add(c)
@@ -113,7 +128,7 @@ func (d *draft) anybody(out *notify.Outcome) bool {
 				continue
 			}
 			tried++
-			try := draft{in: clone(d.in), still: d.still, changes: slices.Clone(d.changes)}
+			try := draft{in: clone(d.in), still: d.still, past: d.past, changes: slices.Clone(d.changes)}
 			if try.seek(out.Contacts[i].Name) && (best == nil || try.cost() < best.cost()) {
 				best = &try
 			}
@@ -123,8 +138,8 @@ func (d *draft) anybody(out *notify.Outcome) bool {
 		}
 	}
 	if best == nil && len(out.Contacts) == 0 {
-		best = &draft{in: clone(d.in), changes: d.changes}
-		best.add(Change{Gate: notify.GateContacts, Text: best.names() + " named a contact"})
+		best = &draft{in: clone(d.in), past: d.past, changes: d.changes}
+		best.add(Change{Gate: notify.GateContacts, Text: best.names() + d.did(" named", " had named") + " a contact"})
 		name(best.in, "somebody")
 		out := notify.Decide(best.in)
 		if !out.Send {
@@ -142,10 +157,10 @@ func (d *draft) anybody(out *notify.Outcome) bool {
 func (d *draft) cost() (n int) {
 	for i := range d.changes {
 		switch c := &d.changes[i]; {
+		case c.At != 0 || c.Number != 0:
+			n++
 		case c.Gate == notify.GateChosen || c.Gate == notify.GateKnown:
 			n += 100
-		case c.At != 0:
-			n++
 		default:
 			n += 10
 		}
@@ -160,7 +175,7 @@ func (d *draft) wait(c Change, at object.Time, gates []notify.Check) {
 }
 
 func (d *draft) waitFor(c Change, at object.Time, why string) {
-	c.At, c.Text = at, "it were "+stamp(at)+" or later"
+	c.At, c.Text = at, "it "+d.were()+" "+stamp(at)+" or later"
 	if why != "" {
 		c.Text += ", when " + why
 	}

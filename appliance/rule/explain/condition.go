@@ -61,6 +61,9 @@ func (a *asking) memory(st *event.Status) (parts []string) {
 	f := &a.in.Fields
 	switch {
 	case st.State != object.OK && f.Number > 0:
+		if vain, why := a.vain(); vain {
+			return append(parts, fmt.Sprintf("tried to tell %s, last at %s, and every message was given up: %s", count(f.Number, "time"), stamp(f.Last), why))
+		}
 		parts = append(parts, fmt.Sprintf("told %s, last at %s", count(f.Number, "time"), stamp(f.Last)))
 	case st.State == object.OK && f.Notified != 0:
 		parts = append(parts, "people were told of the problem and not yet of the recovery")

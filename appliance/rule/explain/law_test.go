@@ -68,6 +68,8 @@ func change(in *notify.Input, c explain.Change) {
 	switch {
 	case c.At != 0:
 		in.Now = c.At
+	case c.Number != 0:
+		in.Fields.Number = c.Number - 1
 	case c.Contact != "":
 		changeContact(in, c)
 	case c.Gate == notify.GateProgram:
@@ -89,7 +91,7 @@ func change(in *notify.Input, c explain.Change) {
 	case c.Gate == notify.GateAcknowledged:
 		st.Ack = object.AckNone
 	case c.Gate == notify.GateDependency:
-		in.Failed = ""
+		in.Failed, in.MasterBack = "", 0
 	case c.Gate == notify.GateTold:
 		in.Fields.Notified, in.Fields.Told = 1<<object.Warning|1<<object.Critical|1<<object.Unknown, []string{"ada", "bob", "cai", "dan"}
 	case c.Gate == notify.GateContacts:
@@ -116,7 +118,7 @@ func changeIncident(in *notify.Input, g notify.Gate) {
 	case notify.GateRepeat, notify.GateInterval:
 		in.Fields.Next = 0
 	case notify.GateHost:
-		in.Host.State = object.Up
+		in.Host.State, in.HostBack = object.Up, 0
 	}
 }
 

@@ -31,9 +31,9 @@ func lift(in *notify.Input, g notify.Gate) {
 			n.Options = object.NoteAll
 		}
 	case notify.GateDependency:
-		in.Failed = ""
+		in.Failed, in.MasterBack = "", 0
 	case notify.GateHost:
-		in.Host.State = object.Up
+		in.Host.State, in.HostBack = object.Up, 0
 	case notify.GateHostDowntime:
 		in.Host.DowntimeDepth = 0
 	default:

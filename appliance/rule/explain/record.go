@@ -35,7 +35,11 @@ func (a *asking) record() {
 		cut += 999 // who writes a second means all of it
 	}
 	for _, r := range Records(a.w.Events, a.w.Open) {
-		if r.Time <= cut && a.concerns(&r) {
+		if r.Time > cut {
+			continue
+		}
+		a.records = append(a.records, r)
+		if a.concerns(&r) {
 			a.answer.Recorded = append(a.answer.Recorded, r)
 		}
 	}
@@ -95,10 +99,39 @@ func Records(events []event.Event, open []Open) []Record {
 					r.Deliveries = append(r.Deliveries, known.of(&requests[k]))
 				}
 			}
+			r.giveUp()
 			all = append(all, r)
 		}
 	}
 	return all
+}
+
+// giveUp says of everybody whose every message was given up that he was told nothing.
+func (r *Record) giveUp() {
+	for i := range r.People {
+		p := &r.People[i]
+		if !p.Told {
+			continue
+		}
+		if lost, why := r.lost(p.Name); lost {
+			p.Says, p.Why = GivenUp, why
+		}
+	}
+}
+
+// lost tells whether every message of a decision to somebody was given up, and why
+// the last of them was.
+func (r *Record) lost(who string) (lost bool, why string) {
+	for i := range r.Deliveries {
+		switch d := &r.Deliveries[i]; {
+		case d.Contact != who:
+		case d.Status != Abandoned:
+			return false, ""
+		default:
+			lost, why = true, d.Reason
+		}
+	}
+	return lost, why
 }
 
 func recordOf(e *event.Event, n *event.Note) Record {

@@ -34,6 +34,16 @@ func opening(g notify.Gate, check *notify.Check) string {
 	return ""
 }
 
+// were and did put what would have to be different into the tense of the question.
+func (d *draft) were() string { return d.did("were", "had been") }
+
+func (d *draft) did(now, then string) string {
+	if d.past {
+		return then
+	}
+	return now
+}
+
 func (d *draft) kind() string { return d.in.Object.Kind().String() }
 
 func (d *draft) state() string { return d.in.Status.State.Name(d.in.Object.Kind()) }
@@ -51,29 +61,36 @@ func (d *draft) names() string {
 func (d *draft) ofObject(g notify.Gate) string {
 	switch g {
 	case notify.GateProgram:
-		return "notifications were switched on for the whole program"
+		return "notifications " + d.were() + " switched on for the whole program"
 	case notify.GatePolicy:
-		return "a policy were for " + d.state() + " at this time"
+		return "a policy " + d.were() + " for " + d.state() + " at this time"
 	case notify.GatePeriod:
-		return "the notification period of the " + d.kind() + " included this time"
+		return "the notification period of the " + d.kind() + d.did(" included", " had included") + " this time"
 	case notify.GateSwitch:
-		return "notifications were switched on for the " + d.kind()
+		return "notifications " + d.were() + " switched on for the " + d.kind()
 	case notify.GateProblem:
-		return "there were a problem"
+		return "there " + d.were() + " a problem"
 	case notify.GateOption:
-		return d.names() + " told of " + d.subject()
+		return d.names() + d.did(" told", " had told") + " of " + d.subject()
 	case notify.GateHard:
-		return "the state were hard: attempt " + strconv.Itoa(int(d.in.Status.MaxAttempts)) + " of " + strconv.Itoa(int(d.in.Status.MaxAttempts))
+		return "the state " + d.were() + " hard: attempt " + strconv.Itoa(int(d.in.Status.MaxAttempts)) + " of " + strconv.Itoa(int(d.in.Status.MaxAttempts))
 	case notify.GateAcknowledged:
-		return "the acknowledgement" + by(d.in.Status) + " were removed"
+		text := "the acknowledgement" + by(d.in.Status)
+		if at := d.in.Status.AckExpires; at != 0 {
+			return text + ", which expires at " + stamp(at) + ", " + d.were() + " removed or over"
+		}
+		return text + " " + d.were() + " removed"
 	case notify.GateDependency:
+		if d.in.Failed == "" {
+			return "the " + d.kind() + " had been checked since what it depends on came back"
+		}
 		return string(d.in.Failed) + ", which the " + d.kind() + " depends on, had not failed"
 	case notify.GateTold:
 		return "somebody had been told of the problem"
 	case notify.GateDelay:
-		return "the first delay were over"
+		return "the first delay " + d.were() + " over"
 	case notify.GateFlapping:
-		return "the " + d.kind() + " did not flap"
+		return "the " + d.kind() + d.did(" did not flap", " had not flapped")
 	}
 	return d.ofIncident(g)
 }
@@ -82,19 +99,22 @@ func (d *draft) ofIncident(g notify.Gate) string {
 	switch g {
 	case notify.GateDowntime:
 		if d.in.Kind == notify.DowntimeStart && d.in.Before != nil {
-			return downtimes("the "+d.kind(), d.in.Before)
+			return d.downtimes("the "+d.kind(), d.in.Before)
 		}
-		return downtimes("the "+d.kind(), d.in.Status)
+		return d.downtimes("the "+d.kind(), d.in.Status)
 	case notify.GateHostDowntime:
-		return downtimes("the host", d.in.Host)
+		return d.downtimes("the host", d.in.Host)
 	case notify.GateFlexible:
-		return "no flexible downtime began with the problem"
+		return "no flexible downtime" + d.did(" began", " had begun") + " with the problem"
 	case notify.GateRepeat:
-		return "the notification interval were not 0"
+		return "the notification interval " + d.were() + " not 0"
 	case notify.GateHost:
-		return "the host were UP"
+		if d.in.Host.State == object.Up {
+			return "the " + d.kind() + " had been checked since its host came back"
+		}
+		return "the host " + d.were() + " UP"
 	case notify.GateInterval:
-		return "the interval were over"
+		return "the interval " + d.were() + " over"
 	}
 	return "the gate " + string(g) + " passed"
 }
@@ -106,19 +126,25 @@ func by(st *event.Status) string {
 	return " by " + st.Extra.AckAuthor
 }
 
-// downtimes says what has to happen to the downtimes that run at somebody.
-func downtimes(whose string, st *event.Status) string {
-	var runs []*event.Downtime
-	if st.Extra != nil {
-		for i := range st.Extra.Downtimes {
-			if st.Extra.Downtimes[i].Started != 0 {
-				runs = append(runs, &st.Extra.Downtimes[i])
-			}
+// running returns the downtimes of a status that run.
+func running(st *event.Status) (runs []*event.Downtime) {
+	if st.Extra == nil {
+		return nil
+	}
+	for i := range st.Extra.Downtimes {
+		if st.Extra.Downtimes[i].Started != 0 {
+			runs = append(runs, &st.Extra.Downtimes[i])
 		}
 	}
+	return runs
+}
+
+// downtimes says what has to happen to the downtimes that run at somebody.
+func (d *draft) downtimes(whose string, st *event.Status) string {
+	runs := running(st)
 	switch len(runs) {
 	case 0:
-		return whose + " were in no downtime"
+		return whose + " " + d.were() + " in no downtime"
 	case 1:
 		text := "the downtime of " + whose + " by " + runs[0].Author
 		if runs[0].Author == "" {
@@ -127,9 +153,9 @@ func downtimes(whose string, st *event.Status) string {
 		if at := runs[0].Until(); at != 0 {
 			text += ", which ends at " + stamp(at) + ","
 		}
-		return text + " were cancelled or over"
+		return text + " " + d.were() + " cancelled or over"
 	}
-	return "the " + strconv.Itoa(len(runs)) + " downtimes of " + whose + " were cancelled or over"
+	return "the " + strconv.Itoa(len(runs)) + " downtimes of " + whose + " " + d.were() + " cancelled or over"
 }
 
 // subject says of what people are told.
@@ -150,17 +176,17 @@ func (d *draft) subject() string {
 func (d *draft) ofContact(g notify.Gate, who string) string {
 	switch g {
 	case notify.GateKnown:
-		return "the configuration had the contact " + who
+		return "the configuration" + d.did(" had", " had had") + " the contact " + who
 	case notify.GateChosen:
 		return d.choice(who)
 	case notify.GateImportance:
-		return "the " + d.kind() + " were important enough for " + who
+		return "the " + d.kind() + " " + d.were() + " important enough for " + who
 	case notify.GateContactSwitch:
-		return "the " + d.kind() + " notifications of " + who + " were switched on"
+		return "the " + d.kind() + " notifications of " + who + " " + d.were() + " switched on"
 	case notify.GateContactPeriod:
-		return "the notification period of " + who + " included this time"
+		return "the notification period of " + who + d.did(" included", " had included") + " this time"
 	case notify.GateContactOption:
-		return who + " wanted to hear of " + d.subject()
+		return who + d.did(" wanted", " had wanted") + " to hear of " + d.subject()
 	case notify.GateContactProblem:
 		return who + " had been told of the problem"
 	}
@@ -172,21 +198,21 @@ func (d *draft) choice(who string) string {
 	n := policy(d.in)
 	switch {
 	case n == nil:
-		return d.names() + " named " + who
+		return d.names() + d.did(" named ", " had named ") + who
 	case d.in.Kind == notify.Recovery && n.ToTold:
 		return who + " had been told of the problem"
 	}
 	for _, r := range rotas(n) {
 		for _, member := range r.Members() {
 			if member == who {
-				return who + " were on call by " + r.Name()
+				return who + " " + d.were() + " on call by " + r.Name()
 			}
 		}
 	}
 	if len(n.Steps) > 0 {
-		return d.names() + " and the step of its escalation that holds named " + who
+		return d.names() + " and the step of its escalation that holds" + d.did(" named ", " had named ") + who
 	}
-	return d.names() + " named " + who
+	return d.names() + d.did(" named ", " had named ") + who
 }
 
 // rotas returns the on-call schedules of a policy and of its steps.
