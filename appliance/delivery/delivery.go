@@ -54,9 +54,12 @@ type Options struct {
 	Writer, Instance string // of the outcomes
 	Version          string // of jaque, for messages
 
-	Workers     int           // messages that are sent at once; 0 = 8
+	// Workers is how many messages are sent at once; 0 = 8. One of them is to a
+	// contact over a channel, half of them over a kind of channel, so that a server
+	// that hangs holds up nobody else. With a single one it holds up everybody.
+	Workers     int
 	Queue       int           // due requests that wait for a place without being told of as too many; 0 = 1000
-	SendTimeout time.Duration // of one message; 0 = 60 s
+	SendTimeout time.Duration // of one message; 0 = 30 s
 	StopTimeout time.Duration // how long a stop lets messages be sent; 0 = 5 s
 
 	Registerer prometheus.Registerer // nil = none
@@ -86,7 +89,7 @@ func (o Options) withDefaults() Options {
 		o.Queue = 1000
 	}
 	if o.SendTimeout <= 0 {
-		o.SendTimeout = time.Minute
+		o.SendTimeout = 30 * time.Second
 	}
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 5 * time.Second
@@ -111,6 +114,7 @@ type Delivery struct {
 	writes   writes
 	counted  time.Time                // when the planner's requests were last counted
 	channels map[string]*ChannelState // by kind
+	silent   map[beat]bool            // heartbeats that do not get through
 	send     context.Context          // of what is being sent; ends when a stop has waited long enough
 
 	state  atomic.Pointer[State]
@@ -124,12 +128,20 @@ func New(o Options) (*Delivery, error) {
 	}
 	o = o.withDefaults()
 	d := &Delivery{
-		opt: o, log: o.Logger, inbox: newInbox(), planner: deliver.NewPlanner(o.Limits()), world: o.Projection.World(),
-		requests: map[string]*request{}, channels: map[string]*ChannelState{},
+		opt: o, log: o.Logger, inbox: newInbox(), world: o.Projection.World(),
+		requests: map[string]*request{}, channels: map[string]*ChannelState{}, silent: map[beat]bool{},
 	}
+	d.planner = deliver.NewPlanner(d.limits())
 	d.state.Store(&State{})
 	d.metrics = newMetrics(o.Registerer, d)
 	return d, nil
+}
+
+// limits are those of the config, with places kept for everybody.
+func (d *Delivery) limits() deliver.Limits {
+	l := d.opt.Limits()
+	l.PerWay, l.PerKind = 1, max(1, d.opt.Workers/2)
+	return l
 }
 
 // Service returns the part of the process that sends. The log must have been

@@ -1,8 +1,10 @@
 package delivery
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +22,17 @@ const failuresTold = 5
 func (d *Delivery) settle(b *deliver.Batch, s sent) {
 	now := time.Now()
 	d.count(b, s)
+	d.listenFor(b, s)
 	switch {
 	case s.cut:
 		// The process ends. It may have arrived; the next one knows that.
 	case b.Expired:
 		d.planner.Abandoned(b)
-		d.finish(b, event.NotificationAbandoned, s, "not delivered in time: "+s.reason())
+		reason := "not delivered in time: " + s.reason()
+		if heartbeat(b) {
+			reason = "the next round takes its place"
+		}
+		d.finish(b, event.NotificationAbandoned, s, reason)
 	case s.err == nil:
 		d.planner.Done(b, object.At(now))
 		d.finish(b, event.NotificationDelivered, s, "")
@@ -40,7 +47,7 @@ func (d *Delivery) settle(b *deliver.Batch, s sent) {
 
 // finish puts the final outcome of every request of a message on the log.
 func (d *Delivery) finish(b *deliver.Batch, k event.Kind, s sent, reason string) {
-	if k == event.NotificationAbandoned {
+	if k == event.NotificationAbandoned && !heartbeat(b) {
 		d.log.Warn("notifications were given up", "contact", b.Contact, "channel", b.Channel,
 			"requests", len(b.Requests), "reason", reason)
 	}
@@ -61,8 +68,8 @@ func (d *Delivery) finish(b *deliver.Batch, k event.Kind, s sent, reason string)
 // failed notes that a message will be tried again.
 func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 	reason := s.reason()
-	d.log.Warn("a message could not be sent", "contact", b.Contact, "channel", b.Channel, "requests", len(b.Requests),
-		"attempt", b.Attempt, "reason", reason, "again", again.Std())
+	d.log.Log(context.Background(), d.level(b, reason), "a message could not be sent", "contact", b.Contact, "channel", b.Channel,
+		"requests", len(b.Requests), "attempt", b.Attempt, "reason", reason, "again", again.Std())
 	for _, p := range b.Requests {
 		r := d.requests[p.ID]
 		if r == nil {
@@ -78,6 +85,20 @@ func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 			d.write(d.outcome(b, p, event.NotificationFailed, s, reason), func() {})
 		}
 	}
+}
+
+// level is how loud the log says that a message could not be sent: what it has said of
+// all its requests before, or says of a heartbeat elsewhere, is a detail.
+func (d *Delivery) level(b *deliver.Batch, reason string) slog.Level {
+	if heartbeat(b) {
+		return slog.LevelDebug
+	}
+	for _, p := range b.Requests {
+		if r := d.requests[p.ID]; r != nil && r.reason != reason {
+			return slog.LevelWarn
+		}
+	}
+	return slog.LevelDebug
 }
 
 // lastReason is why a message that is out of time was not delivered before.

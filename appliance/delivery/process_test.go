@@ -75,7 +75,7 @@ func TestAStopLetsMessagesEndAndLeavesTheRestOpen(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		takes := map[string]time.Duration{"alice": 3 * time.Second, "bob": 20 * time.Second}
 		p := w.start(t, func(p *process, o *Options) {
-			o.Workers = 2
+			o.Workers = 4
 			p.send = func(ctx context.Context, m *message.Message) error {
 				select {
 				case <-time.After(takes[m.Contact.Name]):

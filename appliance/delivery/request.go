@@ -68,7 +68,7 @@ func (d *Delivery) disown(id string) {
 // review looks at everything again that may have changed without the log. What was
 // another process's until now may have been sent by it.
 func (d *Delivery) review() {
-	d.planner.SetLimits(d.opt.Limits())
+	d.planner.SetLimits(d.limits())
 	for id, r := range d.requests {
 		switch owned := d.opt.Owner(r.Contact); {
 		case owned && r.place == foreign:

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"runtime/debug"
 	"strings"
-	"syscall"
 	"time"
 
 	"jaque.sh/jaque/appliance/channel"
@@ -40,39 +37,54 @@ func (d *Delivery) deliver(ctx context.Context, b *deliver.Batch, m *message.Mes
 		return s
 	}
 	began := time.Now()
-	s := judge(d.sendWithin(ctx, way, m))
+	s := judge(d.sendWithin(ctx, way, m, d.timeFor(b, began)))
 	s.repeat, s.took = m.Repeat, time.Since(began)
 	s.cut = s.err != nil && ctx.Err() != nil
 	return s
 }
 
+// shortest is the least time that an attempt has.
+const shortest = time.Second
+
+// timeFor is how long an attempt may take: it does not hold up the next round of a
+// heartbeat.
+func (d *Delivery) timeFor(b *deliver.Batch, now time.Time) time.Duration {
+	if b.Until == 0 {
+		return d.opt.SendTimeout
+	}
+	return min(d.opt.SendTimeout, max(shortest, b.Until.Std().Sub(now)))
+}
+
 // sendWithin gives a channel its time. One that does not return keeps its
 // goroutine, not its place.
-func (d *Delivery) sendWithin(ctx context.Context, way channel.Channel, m *message.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, d.opt.SendTimeout)
+func (d *Delivery) sendWithin(ctx context.Context, way channel.Channel, m *message.Message, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	returned := make(chan error, 1)
 	go func() { returned <- d.sendGuarded(ctx, way, m) }()
 	select {
 	case err := <-returned:
-		return d.timedOut(ctx, err)
+		return timedOut(ctx, err, within)
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(grace)
 	defer patience.Stop()
 	select {
 	case err := <-returned:
-		return d.timedOut(ctx, err)
+		return timedOut(ctx, err, within)
 	case <-patience.C:
 		d.log.Error("a channel does not return after its time is over", "contact", m.Contact.Name, "channel", m.Channel)
-		return d.timedOut(ctx, ctx.Err())
+		return timedOut(ctx, ctx.Err(), within)
 	}
 }
 
-// timedOut puts the end of the time in words.
-func (d *Delivery) timedOut(ctx context.Context, err error) error {
+// timedOut puts the end of the time in words where the channel has not.
+func timedOut(ctx context.Context, err error, within time.Duration) error {
+	if e := (*channel.Error)(nil); errors.As(err, &e) {
+		return err
+	}
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %s: %w", d.opt.SendTimeout, context.DeadlineExceeded)
+		return fmt.Errorf("no answer within %s: %w", within, context.DeadlineExceeded)
 	}
 	return err
 }
@@ -101,20 +113,11 @@ func judge(err error) sent {
 }
 
 // mayHaveArrived tells whether an error leaves open if the other side has taken the
-// message: nobody has answered, as opposed to a refusal or no connection at all.
+// message. A channel says so; one that has panicked or not returned in time could not.
 func mayHaveArrived(err error) bool {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
-		return false
+	var e *channel.Error
+	if errors.As(err, &e) {
+		return e.MayHaveArrived
 	}
-	var timeout interface{ Timeout() bool }
-	if errors.As(err, &timeout) && timeout.Timeout() {
-		return true
-	}
-	for _, lost := range []error{context.DeadlineExceeded, context.Canceled, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, lost) {
-			return true
-		}
-	}
-	return strings.HasPrefix(err.Error(), "the channel panicked")
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || strings.HasPrefix(err.Error(), "the channel panicked")
 }

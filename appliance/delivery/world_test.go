@@ -27,8 +27,9 @@ import (
 // world is the log with the fold of its requests; it outlives processes.
 type world struct {
 	set   *object.Set
-	state object.State // of what is asked next
-	root  object.ID    // that explains it
+	state object.State  // of what is asked next
+	root  object.ID     // that explains it
+	every time.Duration // rounds of a heartbeat; 0 = it does not say
 
 	mu       sync.Mutex // guards what follows
 	seq      uint64
@@ -66,6 +67,9 @@ func (w *world) ask(id object.ID, kind string, g object.Grouping, over string, c
 		})
 	}
 	now := object.At(time.Now())
+	if w.every > 0 {
+		n.Until = now.Add(w.every)
+	}
 	e := &event.Event{
 		Version: event.Version, ID: fmt.Sprint("event-", w.seq), Kind: event.CheckResult, Object: id, Time: now, Seq: w.seq,
 		Status: &event.Status{State: w.state, Checked: true, Problem: now}, Notes: []event.Note{n},
