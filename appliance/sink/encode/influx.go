@@ -7,8 +7,11 @@ import (
 	"jaque.sh/jaque/appliance/rule/sample"
 )
 
+// escaping are the bytes that a backslash in front may escape for some reader.
+const escaping = ", =\"\\"
+
 // escape appends a text with a backslash in front of each byte of special. A
-// backslash at its end would escape what follows and becomes a slash.
+// backslash of the text itself that would escape what follows becomes a slash.
 func escape(dst []byte, text, special string) []byte {
 	for i := range len(text) {
 		c := text[i]
@@ -20,7 +23,7 @@ func escape(dst []byte, text, special string) []byte {
 			}
 		case strings.IndexByte(special, c) >= 0:
 			dst = append(dst, '\\')
-		case c == '\\' && (i+1 == len(text) || strings.IndexByte(special, text[i+1]) >= 0 || text[i+1] == '\\'):
+		case c == '\\' && (i+1 == len(text) || strings.IndexByte(escaping, text[i+1]) >= 0):
 			c = '/'
 		}
 		dst = append(dst, c)
@@ -33,10 +36,10 @@ func escape(dst []byte, text, special string) []byte {
 func Influx(dst []byte, samples []sample.Sample, field string) []byte {
 	for i := range samples {
 		s := &samples[i]
-		if strings.HasPrefix(s.Name, "#") {
-			dst = append(dst, '\\') // else the line would be a comment
+		begin := len(dst)
+		if dst = escape(dst, s.Name, ", "); dst[begin] == '#' {
+			dst[begin] = '_' // else the line would be a comment
 		}
-		dst = escape(dst, s.Name, ", ")
 		for _, l := range s.Labels {
 			dst = append(escape(append(dst, ','), l.Name, ",= "), '=')
 			dst = escape(dst, l.Value, ",= ")
