@@ -12,7 +12,6 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
-	"jaque.sh/jaque/appliance/rule/sample"
 	"jaque.sh/jaque/appliance/sink"
 )
 
@@ -173,9 +172,4 @@ func TestInfluxDBRefusesOneValue(t *testing.T) {
 	if got := strings.Join(names, " "); got != "good0 good1 good2 good3" {
 		t.Errorf("the server has %s", got)
 	}
-}
-
-// made is a sample with a value, for tests that need no mapping.
-func madeSample(name string, value float64, labels ...sample.Label) sample.Sample {
-	return sample.Sample{Name: name, Value: value, Time: 1700000000123, Labels: labels}
 }
