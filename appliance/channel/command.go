@@ -31,6 +31,8 @@ type CommandOptions struct {
 	// ShellSigns are taken out of what plugins and operators wrote before it stands
 	// in a line for the shell.
 	ShellSigns string
+	// Secrets must not stand in errors, whatever the command prints.
+	Secrets []string
 	// Done remembers what was run of a message that failed half-way; nil = a memory
 	// of its own.
 	Done *Done
@@ -39,6 +41,7 @@ type CommandOptions struct {
 type command struct {
 	opts CommandOptions
 	what string
+	veil veil
 }
 
 // NewCommand returns the channel that runs a notification command of Nagios: once
@@ -58,16 +61,19 @@ func NewCommand(o CommandOptions) (Channel, error) {
 	if o.Handler.Name != "" {
 		what += " " + o.Handler.Name
 	}
-	return &command{o, what}, nil
+	return &command{o, what, newVeil(o.Secrets...)}, nil
 }
 
 // Send runs the command for each item in turn. After a failure it still runs it for
 // the others, and the next attempt runs it only for those that have failed.
 func (c *command) Send(ctx context.Context, m *message.Message) error {
 	if len(m.Items) == 0 {
-		return c.run(ctx, m, testItem(m))
+		if err := c.run(ctx, m, testItem(m)); err != nil {
+			return err
+		}
+		return nil
 	}
-	var first error
+	var first *Error
 	keys := make([]string, 0, len(m.Items))
 	bad := 0
 	for i := range m.Items {
@@ -82,6 +88,7 @@ func (c *command) Send(ctx context.Context, m *message.Message) error {
 			if first == nil {
 				first = err
 			}
+			first.MayHaveArrived = first.MayHaveArrived || err.MayHaveArrived
 			if ctx.Err() != nil {
 				return c.sum(first, bad+len(m.Items)-i-1, len(m.Items))
 			}
@@ -97,15 +104,15 @@ func (c *command) Send(ctx context.Context, m *message.Message) error {
 }
 
 // sum says how many items have failed beside the first.
-func (c *command) sum(first error, bad, all int) error {
-	if all == 1 {
-		return first
+func (c *command) sum(first *Error, bad, all int) error {
+	if all > 1 {
+		first.Err = fmt.Errorf("%w (%d of %d failed)", first.Err, bad, all)
 	}
-	return fmt.Errorf("%w (%d of %d failed)", first, bad, all)
+	return first
 }
 
-// run runs the command for one item.
-func (c *command) run(ctx context.Context, m *message.Message, it *message.Item) error {
+// run runs the command for one item. What was killed may have told somebody before.
+func (c *command) run(ctx context.Context, m *message.Message, it *message.Item) *Error {
 	ran := c.opts.Run(ctx, c.fill(m, it))
 	if ran.OK() {
 		return nil
@@ -114,14 +121,18 @@ func (c *command) run(ctx context.Context, m *message.Message, it *message.Item)
 	if it.ID != "" {
 		what += " for " + string(it.ID)
 	}
+	late := ran.NotRun && ctx.Err() != nil
 	problem := ran.Problem
-	if problem == "" {
+	switch {
+	case late && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		problem = "killed after " + waited(ran.Took) + ", when the time for the whole message was over"
+	case problem == "":
 		problem = "exit code " + strconv.Itoa(ran.Exit)
 	}
 	if ran.Output != "" {
 		problem += ": " + oneLine([]byte(ran.Output), 200)
 	}
-	return &Error{Err: errors.New(what + ": " + problem)}
+	return &Error{Err: errors.New(c.veil.clean(what + ": " + problem)), MayHaveArrived: late || ran.Exit < 0 && !ran.NotRun}
 }
 
 // fill replaces the macros of the command. A line for the shell gets only clean
@@ -134,7 +145,7 @@ func (c *command) fill(m *message.Message, it *message.Item) *probe.Command {
 	src := notificationMacros(c.opts.Source(m, it), m, it, how.Illegal)
 	cmd := &probe.Command{
 		Shell: macro.Expand(c.opts.Handler.Shell, src, how), Timeout: c.opts.Timeout,
-		Env: []string{"JAQUE_MESSAGE_ID=" + m.ID, "JAQUE_REPEAT=" + strconv.FormatBool(m.Repeat)},
+		Env: []string{"JAQUE_MESSAGE_ID=" + m.ID, "JAQUE_REPEAT=" + strconv.FormatBool(m.Repeat), "JAQUE_TEST=" + strconv.FormatBool(m.Test)},
 	}
 	for _, word := range c.opts.Handler.Plugin {
 		cmd.Plugin = append(cmd.Plugin, macro.Expand(word, src, how))
@@ -148,12 +159,8 @@ func (c *command) fill(m *message.Message, it *message.Item) *probe.Command {
 // key names an item in the memory of what was run: the notification, not the
 // message, because the next attempt may carry others with it.
 func (c *command) key(m *message.Message, it *message.Item) string {
-	contact := ""
-	if m.Contact != nil {
-		contact = m.Contact.Name
-	}
 	return strings.Join([]string{
-		contact, m.Channel, c.opts.Handler.Name, string(it.ID), it.Kind,
+		contactName(m), m.Channel, c.opts.Handler.Name, string(it.ID), it.Kind,
 		strconv.Itoa(int(it.Number)), strconv.FormatInt(int64(it.Time), 10),
 	}, "\x00")
 }

@@ -107,7 +107,7 @@ func TestACommandGetsTheMacrosInItsEnvironmentIfItWantsThem(t *testing.T) {
 	if err := newCommand(t, &object.Handler{Plugin: []string{path}, Environ: true}, 0).Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	want := "JAQUE_MESSAGE_ID=m-1\nJAQUE_REPEAT=true\nNAGIOS_CONTACTEMAIL=ann@example.com\nNAGIOS_NOTIFICATIONTYPE=PROBLEM\n" +
+	want := "JAQUE_MESSAGE_ID=m-1\nJAQUE_REPEAT=true\nJAQUE_TEST=false\nNAGIOS_CONTACTEMAIL=ann@example.com\nNAGIOS_NOTIFICATIONTYPE=PROBLEM\n" +
 		"NAGIOS_SERVICEDESC=http\nNAGIOS_SERVICEOUTPUT=\"x\" <b> & 'y' $(id) \\ end\n"
 	if got := read(t, out); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -131,12 +131,14 @@ func TestALineForTheShellHoldsNothingThatTheShellWouldRun(t *testing.T) {
 }
 
 func TestACommandIsTriedAsATestToo(t *testing.T) {
-	path, out := script(t, `echo "$1 $2 [$3]" > "$out"`)
-	h := &object.Handler{Plugin: []string{path, "$NOTIFICATIONTYPE$", "$CONTACTNAME$", "$NOTIFICATIONCOMMENT$"}}
+	path, out := script(t, `echo "$1 $2 $3 $4 $5 $JAQUE_TEST [$6] [$7]" > "$out"`)
+	h := &object.Handler{Plugin: []string{
+		path, "$NOTIFICATIONTYPE$", "$CONTACTNAME$", "$NOTIFICATIONAUTHOR$", "$HOSTNAME$", "$HOSTSTATE$", "$NOTIFICATIONCOMMENT$", "$HOSTOUTPUT$",
+	}}
 	if err := newCommand(t, h, 0).Send(t.Context(), test()); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, out); !strings.HasPrefix(got, "CUSTOM ann [This is a test") {
+	if got := read(t, out); !strings.HasPrefix(got, "CUSTOM ann TEST TEST UP true [TEST: This is a test") || strings.Count(got, "[TEST: This") != 2 {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
@@ -24,6 +25,9 @@ func notificationMacros(src *macro.Source, m *message.Message, it *message.Item,
 		out.Static = map[string]string{}
 	}
 	maps.Copy(out.Static, notificationStatic(&out, m, it))
+	if m.Test {
+		out.Object = testHost()
+	}
 	for _, name := range []string{"NOTIFICATIONAUTHOR", "NOTIFICATIONCOMMENT"} {
 		out.Static[name] = without(out.Static[name], illegal)
 	}
@@ -101,7 +105,20 @@ func without(text, illegal string) string {
 	}, text)
 }
 
-// testItem is what a command is told of a message that somebody sends to try it.
+// testText is what a command is told of a message that somebody sends to try it.
+const testText = "TEST: This is a test of the notifications. Nothing has happened."
+
+// testHost is what a test is about: scripts get no empty names, and everything that
+// they may say to people says that it is a test.
+func testHost() *object.Object {
+	return &object.Object{ID: "TEST", Name: "TEST", Alias: "TEST", Rule: &object.Rule{Attempts: 1}}
+}
+
+// testItem is the item of such a message. The type is CUSTOM, because scripts know the
+// types of Nagios alone.
 func testItem(m *message.Message) *message.Item {
-	return &message.Item{Kind: string(notify.Custom), Time: m.Now, Text: "This is a test of the notifications. Nothing has happened."}
+	return &message.Item{
+		ID: testHost().ID, Kind: string(notify.Custom), Time: m.Now, Author: "TEST", Text: testText,
+		Status: &event.Status{Checked: true, Type: object.Hard, Attempt: 1, MaxAttempts: 1}, Measure: &event.Measure{Output: testText},
+	}
 }

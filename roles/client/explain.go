@@ -19,7 +19,7 @@ func explainCommands() []command {
 at another time: the verdict of every gate in order, what would have to be
 different, who is told, what happens next by itself, and what became of earlier
 decisions. Nothing is sent. Of what is healthy it shows what would happen if it
-failed.
+failed. Times are those of this machine's clock.
 
   jaque explain 'web01!http'
   jaque explain 'web01!http' -contact alice
@@ -30,6 +30,7 @@ failed.
 			{name: "contact", arg: "NAME", help: "only about this contact, with the gates of the contact"},
 			{name: "at", arg: "TIME", help: "then instead of now; -2h is two hours ago"},
 			{name: "kind", arg: "KIND", help: "PROBLEM, RECOVERY, … (default: what fits the state)"},
+			{name: "limit", arg: "N", help: "at most so many decisions from before (default: 5)"},
 		},
 		run: runExplain,
 	}}
@@ -52,11 +53,20 @@ func runExplain(ctx context.Context, c *call) error {
 		}
 		q.Set("at", stamp(t))
 	}
+	page := sheet{clock: c.clock(), contact: c.has("contact"), limit: 5}
+	if c.has("limit") {
+		n, err := strconv.Atoi(c.text("limit"))
+		if err != nil || n < 0 {
+			return usagef("-limit: %q is no number from 0", c.text("limit"))
+		}
+		page.limit = n
+	}
 	var e explanation
 	if raw, err := c.read(ctx, "/explain?"+q.Encode(), &e); err != nil || raw {
 		return err
 	}
-	return e.show(c.Stdout, c.has("contact"))
+	e.onClock(page.clock)
+	return page.show(c.Stdout, &e)
 }
 
 // read asks for one answer. With -o json it is handed on as it came, and raw is
@@ -79,10 +89,17 @@ func (c *call) read(ctx context.Context, path string, v any) (raw bool, err erro
 	return false, nil
 }
 
-// show writes an explanation for people; whole adds the gates of the contact.
-func (e *explanation) show(w io.Writer, whole bool) error {
+// sheet is an explanation as it is written for people.
+type sheet struct {
+	clock   clock
+	contact bool // it is about one contact, whose gates are shown too
+	limit   int  // decisions from before
+}
+
+// show writes an explanation.
+func (s *sheet) show(w io.Writer, e *explanation) error {
 	var b strings.Builder
-	lines(&b, e.Object+" at "+utc(e.At)+" UTC", e.Condition, e.Supposed)
+	lines(&b, e.Object+" at "+s.clock.at(e.At), e.Condition, e.Supposed)
 	b.WriteByte('\n')
 	lines(&b, e.Decision.Verdict, e.Decision.If)
 	if e.Next.Text != "" {
@@ -92,14 +109,14 @@ func (e *explanation) show(w io.Writer, whole bool) error {
 		lines(&b, "note: "+caveat)
 	}
 	section(&b, "", gateTable("GATE", e.Decision.Gates))
-	if whole {
+	if s.contact {
 		for _, p := range e.Decision.Contacts {
 			section(&b, "", gateTable("GATE OF "+printable(p.Name), p.Gates))
 		}
 	}
-	section(&b, "", e.contacts(whole))
-	section(&b, "if nothing happens:", e.ahead())
-	e.recorded(&b)
+	section(&b, "", e.contacts(s.contact))
+	section(&b, "if nothing happens:", s.ahead(e))
+	s.recorded(&b, e.Recorded)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -127,9 +144,9 @@ func section(b *strings.Builder, title string, t table) {
 // mark is a verdict as one sign.
 func mark(verdict string) string {
 	switch verdict {
-	case "passed", "told", "would be told", "delivered":
+	case "passed", "told", "would be told", "would have been told", "delivered":
 		return "✓"
-	case "blocked", "not told", "abandoned":
+	case "blocked", "not told", "abandoned", "given up":
 		return "✗"
 	}
 	return "·"
@@ -158,47 +175,57 @@ func (e *explanation) contacts(whole bool) table {
 		if condition != said && !whole {
 			why += "; " + p.If
 		}
-		t.add(mark(p.Says), p.Name, p.Says, strings.Join(p.Channels, ", "), why)
+		says := p.Says
+		if e.Past && says == "would be told" {
+			says = "would have been told"
+		}
+		t.add(mark(says), p.Name, says, strings.Join(p.Channels, ", "), why)
 	}
 	return t
 }
 
-func (e *explanation) ahead() table {
-	t := table{head: []string{"AT (UTC)", "NUMBER", "TIMES", "STEPS", "TOLD"}}
+func (s *sheet) ahead(e *explanation) table {
+	t := table{head: []string{"AT", "NUMBER", "TIMES", "STEPS", "TOLD"}}
 	for _, n := range e.Ahead {
 		times := strconv.Itoa(n.Times)
 		if n.More {
 			times = "on and on"
 		}
-		t.add(utc(n.At), strconv.Itoa(n.Number), times, strings.Join(n.Steps, ", "), strings.Join(n.Told, ", "))
+		t.add(s.clock.at(n.At), strconv.Itoa(n.Number), times, strings.Join(n.Steps, ", "), strings.Join(n.Told, ", "))
 	}
 	return t
 }
 
-// recorded lists the decisions on the log with their messages.
-func (e *explanation) recorded(b *strings.Builder) {
-	if len(e.Recorded) == 0 {
+// recorded lists the newest decisions on the log with their messages.
+func (s *sheet) recorded(b *strings.Builder, all []notification) {
+	if len(all) == 0 || s.limit == 0 {
 		return
 	}
 	b.WriteString("\ndecided before, newest first:\n")
-	for i := range e.Recorded {
-		n := &e.Recorded[i]
-		says, why := "not told", n.Why
+	for i := range all[:min(s.limit, len(all))] {
+		n := &all[i]
+		says, why := n.says(), n.Why
 		if n.Send {
-			says, why = "told", fmt.Sprintf("number %d", n.Number)
+			why = fmt.Sprintf("number %d", n.Number)
 		}
-		lines(b, fmt.Sprintf("%s %s  %s (%s): %s, %s", mark(says), utc(n.Time), n.Kind, n.State, says, why))
+		lines(b, fmt.Sprintf("%s %s  %s (%s): %s, %s", mark(says), s.clock.at(n.Time), n.Kind, n.State, says, why))
 		for _, d := range n.Deliveries {
-			lines(b, "    "+mark(d.Status)+" "+d.words())
+			lines(b, "    "+mark(d.Status)+" "+d.words(s.clock))
 		}
+	}
+	if more := len(all) - s.limit; more > 0 {
+		fmt.Fprintf(b, "and %d more; write -limit %d\n", more, len(all))
 	}
 }
 
 // words says what became of a message.
-func (d *delivery) words() string {
+func (d *delivery) words(on clock) string {
 	text := d.Contact + " over " + d.Channel + ": " + d.Status
+	if d.Status == "abandoned" {
+		text = d.Contact + " over " + d.Channel + ": given up"
+	}
 	if d.Time != "" {
-		text += " at " + utc(d.Time)
+		text += " at " + on.at(d.Time)
 	}
 	if d.Attempts > 1 {
 		text += fmt.Sprintf(", %d attempts", d.Attempts)

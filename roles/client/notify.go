@@ -30,7 +30,8 @@ channels or over one, and shows what became of it. It is on no log.
 		{
 			name: "notifications", usage: "[OBJECT]", summary: "list who was told what, and who was not; notifications open",
 			text: `Lists the decisions about telling people, newest first, with what became of the
-messages.
+messages. Times are those of this machine's clock. The rounds of the canary are
+listed only where HEARTBEAT or an object is asked for.
 
   jaque notifications -since -8h
   jaque notifications 'web01!http' -contact alice
@@ -150,7 +151,8 @@ func runNotifications(ctx context.Context, c *call) error {
 	if c.text("o") == "json" {
 		return json.NewEncoder(c.Stdout).Encode(map[string]any{"items": all.Items})
 	}
-	t := table{head: []string{"", "TIME (UTC)", "OBJECT", "STATE", "KIND", "TOLD", "OUTCOME", "WHY NOT"}}
+	on := c.clock()
+	t := table{head: []string{"", "TIME", "OBJECT", "STATE", "KIND", "TOLD", "OUTCOME", "WHY NOT"}}
 	for _, raw := range all.Items {
 		var n notification
 		if err := json.Unmarshal(raw, &n); err != nil {
@@ -158,9 +160,10 @@ func runNotifications(ctx context.Context, c *call) error {
 		}
 		says := "not told"
 		if len(n.Deliveries) > 0 {
-			says = "told"
+			n.Send = true
+			says = n.says()
 		}
-		t.add(mark(says), utc(n.Time), n.Object, n.State, n.Kind, strings.Join(n.told(), ", "), n.outcome(), n.why())
+		t.add(mark(says), on.at(n.Time), n.Object, n.State, n.Kind, strings.Join(n.told(), ", "), n.outcome(), on.text(n.why()))
 	}
 	if len(t.rows) == 0 {
 		return &fault{Nobody, "there are no notifications of this"}
@@ -224,13 +227,13 @@ func runOpen(ctx context.Context, c *call) error {
 	if raw, err := c.read(ctx, path, &list); err != nil || raw {
 		return err
 	}
-	t := table{head: []string{"SINCE (UTC)", "OBJECT", "KIND", "CONTACT", "CHANNEL", "FAILED", "REASON"}}
+	t := table{head: []string{"SINCE", "OBJECT", "KIND", "CONTACT", "CHANNEL", "FAILED", "REASON"}}
 	for _, r := range list.Items {
 		failed := ""
 		if r.Failures > 0 {
 			failed = strconv.Itoa(r.Failures)
 		}
-		t.add(utc(r.Time), r.Object, r.Kind, r.Contact, r.Channel, failed, r.Reason)
+		t.add(c.clock().at(r.Time), r.Object, r.Kind, r.Contact, r.Channel, failed, r.Reason)
 	}
 	if len(t.rows) == 0 {
 		return &fault{Nobody, "no message waits"}

@@ -6,6 +6,7 @@ package client
 type explanation struct {
 	Object    string   `json:"object"`
 	At        string   `json:"at"`
+	Past      bool     `json:"past"`
 	Condition string   `json:"condition"`
 	Supposed  string   `json:"supposed"`
 	Decision  decision `json:"decision"`
@@ -22,6 +23,31 @@ type explanation struct {
 	} `json:"ahead"`
 	Recorded []notification `json:"recorded"`
 	Caveats  []string       `json:"caveats"`
+}
+
+// onClock rewrites the times in the sentences of an explanation.
+func (e *explanation) onClock(k clock) {
+	texts := []*string{&e.Condition, &e.Supposed, &e.Decision.Verdict, &e.Decision.If, &e.Next.Text}
+	for i := range e.Caveats {
+		texts = append(texts, &e.Caveats[i])
+	}
+	gates := func(all []gate) {
+		for i := range all {
+			texts = append(texts, &all[i].Why)
+		}
+	}
+	gates(e.Decision.Gates)
+	for i := range e.Decision.Contacts {
+		p := &e.Decision.Contacts[i]
+		texts = append(texts, &p.Why, &p.If)
+		gates(p.Gates)
+	}
+	for i := range e.Recorded {
+		texts = append(texts, &e.Recorded[i].Why)
+	}
+	for _, text := range texts {
+		*text = k.text(*text)
+	}
 }
 
 // decision is one decision about telling people.
@@ -43,7 +69,7 @@ type gate struct {
 // person is the verdict about one contact.
 type person struct {
 	Name     string   `json:"name"`
-	Says     string   `json:"says"` // told, not told, would be told
+	Says     string   `json:"says"` // told, not told, would be told, given up
 	Why      string   `json:"why"`
 	If       string   `json:"would_be_told_if"`
 	Channels []string `json:"channels"`
@@ -61,6 +87,23 @@ type notification struct {
 	Why        string     `json:"why"`
 	Contacts   []person   `json:"contacts"`
 	Deliveries []delivery `json:"deliveries"`
+}
+
+// says is what the decision came to: told, not told, or given up where every message
+// was.
+func (n *notification) says() string {
+	if !n.Send {
+		return "not told"
+	}
+	for _, d := range n.Deliveries {
+		if d.Status != "abandoned" {
+			return "told"
+		}
+	}
+	if len(n.Deliveries) > 0 {
+		return "given up"
+	}
+	return "told"
 }
 
 // delivery is one message to one contact over one channel.
