@@ -48,7 +48,9 @@ func TestPackagesInTheGuideAreValid(t *testing.T) {
 		}
 		count++
 		path := filepath.Join(t.TempDir(), "site.cue")
-		appendFile(t, path, "package site\n"+body)
+		if err := os.WriteFile(path, []byte("package site\n"+body), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if c, problems := Load(path, Options{IsPlugin: func(string) bool { return true }}); len(problems) > 0 || len(c.Warnings) > 0 {
 			t.Errorf("%s\n%s", block[1], problems)
 		}
