@@ -156,7 +156,7 @@ func TestNoticesSayWhatWasDone(t *testing.T) {
 		{"/do?command=disable&program=true&what=perfdata", "Nothing to change: Performance data is off already for the whole program."},
 		{"/do?command=set&object=web01!http&setting=interval&value=5m", "Done: web01!http has Check interval 5m now."},
 		{"/do?command=cancel-downtime&id=r-1", "Done: group web-servers has this downtime no longer."},
-		{"/do?command=disable&contact=maria&what=notifications", "Done: Notifications are off now for contact maria."},
+		{"/do?command=disable&contact=maria&what=notifications", "Done: Notifications about hosts and services are off now for contact maria."},
 		{"/do?command=add-comment&object=web01!http&comment=x", "Done: web01!http has a new comment."},
 	} {
 		fill := []string{}

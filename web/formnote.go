@@ -160,7 +160,7 @@ func count(text string) string {
 func (p *plan) what() string {
 	var names []string
 	for _, name := range p.q.What {
-		names = append(names, view.SwitchLabel(name))
+		names = append(names, switchLabel(name, p.q.Contact, p.q.Kind))
 	}
 	if c, ok := p.wish.Command.(fold.Tune); ok {
 		if c.Value == "" {

@@ -328,7 +328,7 @@ func (d *draft) chosenSwitches() string {
 	var names []string
 	if len(d.switchField()) == 0 {
 		for _, name := range d.values["what"] {
-			names = append(names, view.SwitchLabel(name))
+			names = append(names, switchLabel(name, d.values.Get("contact"), d.values.Get("kind")))
 		}
 	}
 	if d.settingBack() {
@@ -338,6 +338,17 @@ func (d *draft) chosenSwitches() string {
 		return ""
 	}
 	return ": " + strings.Join(names, ", ")
+}
+
+// switchLabel names a switch; those of a contact say what they are about.
+func switchLabel(name, contact, kind string) string {
+	switch {
+	case contact == "" || name != event.SettingNotifications:
+		return view.SwitchLabel(name)
+	case kind == "":
+		return "Notifications about hosts and services"
+	}
+	return view.SwitchLabel(kind + "_notifications")
 }
 
 func shortList(ids []object.ID) string {

@@ -34,7 +34,7 @@ func (s *site) notesPage(w http.ResponseWriter, r *http.Request) error {
 		v.Error, status = f.Detail, f.Status
 	}
 	v.Form = ask.Fields(slices.Sorted(maps.Keys(set.Contacts)), view.ChannelKinds(set))
-	v.Quick = ask.Quick()
+	v.Quick, v.Narrow = ask.Quick(), ask.Detailed() || v.Error != ""
 	if before == 0 {
 		v.Strip = s.strip(r, now)
 	} else {
@@ -49,7 +49,7 @@ func noteAsk(r *http.Request) (ask view.NoteAsk, before uint64, err error) {
 	text := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	ask = view.NoteAsk{
 		Object: object.ID(text("object")), Contact: text("contact"), Channel: text("channel"),
-		Kind: text("kind"), Outcome: text("outcome"), State: text("state"),
+		Kind: strings.ToUpper(text("kind")), Outcome: strings.ToLower(text("outcome")), State: strings.ToUpper(text("state")),
 	}
 	if part, value, known := ask.Wrong(); part != "" {
 		return ask, 0, faultf(http.StatusBadRequest, "%s is %q; write one of %s", part, short(value), strings.Join(known, ", "))
@@ -102,13 +102,15 @@ func (s *site) strip(r *http.Request, now time.Time) view.Strip {
 			}
 		}
 	}
-	if len(d.Channels) == 0 && s.History != nil {
+	if s.History != nil {
 		list, err := s.History.History(r.Context(), journal.Query{Kinds: outcomeKinds(), Since: now.Add(-noteWindow), Limit: noteChunk})
 		if err != nil {
 			s.Logger.Warn("channels not shown", "err", err)
+			d.Broken = true
 		}
-		d.Channels = view.NewChannels(list)
-		for i := range d.Channels {
+		own := len(d.Channels)
+		d.Channels = view.GaveUpToo(d.Channels, view.NewChannels(list))
+		for i := own; i < len(d.Channels); i++ {
 			for j := range open {
 				kind, _, _ := strings.Cut(open[j].Channel, ":")
 				if kind == d.Channels[i].Name {
@@ -117,6 +119,7 @@ func (s *site) strip(r *http.Request, now time.Time) view.Strip {
 			}
 		}
 	}
+	s.abandoned.with(r.Context(), s, func(a *view.Abandonments) { d.Abandoned, d.AbandonedSince = a.Since() })
 	return view.NewStrip(d, now)
 }
 
@@ -143,12 +146,21 @@ func (s *site) canary(now time.Time) view.Canary {
 	return view.NewCanary(c.Every, c.Last, started, c.Hop, c.Reason, now)
 }
 
+// pageNumber reads which part of a list is asked for; what is none is the first.
+func pageNumber(r *http.Request) int {
+	n, err := number(r.URL.Query().Get("page"), "page", 1, 1_000_000)
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
 // contactsPage shows who can be told, over what, and who is on call.
 func (s *site) contactsPage(w http.ResponseWriter, r *http.Request) error {
 	now := s.Now()
 	src := view.ContactSources{
-		Set: s.Projection.Set(), Program: s.Projection.Program(), Name: r.URL.Query().Get("name"),
-		Last: map[string]*event.Event{}, Waiting: map[string]int{},
+		Set: s.Projection.Set(), Program: s.Projection.Program(), Name: r.URL.Query().Get("name"), Page: pageNumber(r),
+		Last: map[string]*event.Event{}, Missed: map[string]*event.Event{}, Waiting: map[string]int{},
 	}
 	open := s.openRequests()
 	for i := range open {
@@ -156,13 +168,20 @@ func (s *site) contactsPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	if s.History != nil && len(src.Set.Contacts) > 0 {
 		list, err := s.History.History(r.Context(), journal.Query{
-			Kinds: []event.Kind{event.NotificationDelivered}, Since: now.Add(-noteWindow), Limit: noteMost,
+			Kinds: []event.Kind{event.NotificationDelivered, event.NotificationAbandoned}, Since: now.Add(-noteWindow), Limit: noteMost,
 		})
 		if err != nil {
 			s.Logger.Warn("who was told last is not shown", "err", err)
+			src.Broken = "The event log cannot be read now: who was told last is not known."
 		}
 		for i := range list {
 			name := list[i].Facts[event.FactContact]
+			if list[i].Kind == event.NotificationAbandoned {
+				if src.Last[name] == nil { // newest first: nothing arrived since
+					src.Missed[name] = cmp.Or(src.Missed[name], &list[i])
+				}
+				continue
+			}
 			src.Last[name] = cmp.Or(src.Last[name], &list[i])
 		}
 	}

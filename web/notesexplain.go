@@ -70,12 +70,12 @@ func (s *site) explainInto(r *http.Request, v *view.Explain, ask *view.ExplainAs
 // who says who was told of an object's present incident, and who was not.
 func (s *site) who(r *http.Request, item *projection.Item) view.Who {
 	if item.Object.Notify == nil {
-		return view.Who{}
+		return view.NobodyEver(item.Object.ID)
 	}
 	a, err := s.explained(r.Context(), explain.Question{Object: item.Object.ID})
 	if err != nil {
 		s.Logger.Warn("who was told is not shown", "object", item.Object.ID, "err", err)
-		return view.Who{}
+		return view.WhoBroken(item.Object.ID, "The event log cannot be read now: who was told is not known.")
 	}
 	st := &item.State.Status
 	since := st.Problem

@@ -34,7 +34,7 @@ func (s *site) notes(r *http.Request, v *view.Notes, ask view.NoteAsk, before ui
 			q.Since = ask.Until.Add(-noteWindow)
 		}
 	}
-	log := view.NoteLog{Ask: ask, Deliveries: s.deliveries(), Now: now}
+	log := view.NoteLog{Ask: ask, Deliveries: s.deliveries(), Now: now, Known: s.hasPage}
 	reader, full := s.noteReader(q, ask.Outcome), false
 	for !full && reader.goesOn() {
 		list, outcomes, err := reader.next(r)
@@ -51,6 +51,11 @@ func (s *site) notes(r *http.Request, v *view.Notes, ask view.NoteAsk, before ui
 			}
 			log.Add(&list[i])
 			q.Before.Log = list[i].Seq
+		}
+	}
+	if reader.read == 0 {
+		if err := s.readable(r.Context()); err != nil {
+			return err
 		}
 	}
 	v.Rows = log.Rows

@@ -2,8 +2,10 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/a-h/templ"
@@ -71,6 +73,7 @@ func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 		SignIn:  s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
 		Notice: s.notice(r),
 	}
+	s.abandoned.with(r.Context(), s, func(a *view.Abandonments) { c.Banners = append(c.Banners, a.Banner(s.unheard, s.Now())...) })
 	c.Banners = append(c.Banners, view.OffBanners(s.Projection.Set().Settings.On, &s.Projection.Program().Switches, s.Now())...)
 	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {
 		c.Theme = t.Value
@@ -175,7 +178,7 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 	src := view.Sources{Item: item, Lookup: s.lookup, Owner: s.owner()(id), Next: s.next(&item, s.Now()), Check: s.checkForm(r, item.Object), Off: s.off(), Why: s.cannot(r)}
 	if s.History == nil {
 		src.Broken = "This process has no event log to read from."
-	} else if src.Events, err = s.History.History(r.Context(), journal.Query{Object: id, Limit: lines}); err != nil {
+	} else if err = s.historyOf(r.Context(), id, &src); err != nil {
 		s.Logger.Warn("history not shown", "object", id, "err", err)
 		src.Broken = "The event log cannot be read now; the state above is current."
 	}
@@ -188,6 +191,25 @@ func (s *site) detail(w http.ResponseWriter, r *http.Request) error {
 	v := view.NewDetail(c, src, s.Now())
 	v.Who = who
 	return s.render(w, r, http.StatusOK, page.Detail(v))
+}
+
+// historyLines is how many events the bar of an object's page is made from. What
+// became of notifications is none of them: a storm of it must not hide the states.
+const historyLines = 4 * lines
+
+// historyOf reads what the page of an object shows of its history.
+func (s *site) historyOf(ctx context.Context, id object.ID, src *view.Sources) (err error) {
+	kinds := slices.DeleteFunc(slices.Clone(allKinds), func(k event.Kind) bool { return slices.Contains(outcomeKinds(), k) })
+	if src.Events, err = s.History.History(ctx, journal.Query{Object: id, Kinds: kinds, Limit: historyLines}); err != nil {
+		return err
+	}
+	q := journal.Query{Object: id, Kinds: outcomeKinds(), Limit: noteChunk}
+	if n := len(src.Events); n == historyLines {
+		src.Cut = true
+		q.Since = src.Events[n-1].Time.Std()
+	}
+	src.Outcomes, err = s.History.History(ctx, q)
+	return err
 }
 
 // checkForm says whether the button can be used.
@@ -241,6 +263,11 @@ func (s *site) eventsPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := view.NewEvents(c, v.Get("object"), v.Get("kind"), list, s.Now())
 	e.Error = broken
+	for i := range e.Lines {
+		if id := object.ID(e.Lines[i].Object); id != "" && !s.hasPage(id) {
+			e.Lines[i].URL = "/events?object=" + url.QueryEscape(string(id)) // it has no page any more
+		}
+	}
 	if len(list) == lines {
 		// The bound is exclusive and times are milliseconds: one later, so
 		// that events of the same instant are not lost between two pages.

@@ -36,8 +36,9 @@ type site struct {
 	past    *replay.Replayer // nil without a log
 	started time.Time        // when the process began to check
 
-	outcomes outcomes // of the last commands of forms
-	onces    onces    // commands that must not be carried out twice
+	outcomes  outcomes  // of the last commands of forms
+	onces     onces     // commands that must not be carried out twice
+	abandoned abandoned // notifications that were given up lately
 }
 
 // New returns the handler of everything that is served over HTTP.

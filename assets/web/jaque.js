@@ -26,6 +26,9 @@
     return p;
   };
 
+  // On a small screen the navigation is one row: the page one is on is in sight.
+  document.querySelector("#nav .here")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // What stands at the top, wherever the page is scrolled to: that what is
   // shown may be old, and why something that was asked for was not done.
   const bar = document.getElementById("lost");

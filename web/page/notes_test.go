@@ -39,7 +39,7 @@ func TestContactsShowNoAddresses(t *testing.T) {
 
 func TestWhoWasToldStandsOnTheObjectsPage(t *testing.T) {
 	g := view.NewGallery(view.Chrome{})
-	expect(t, "an incident", html(t, Detail(view.Detail{Who: g.Who})), "Who was told, who was not, and why", "not reached", "410 Gone", "not told", "acknowledged by alice", "Next:", "no. 2 to", "boss", "and 3 more")
+	expect(t, "an incident", html(t, Detail(view.Detail{Who: g.Who})), "Who was told, who was not, and why", "given up", "410 Gone", "not told", "acknowledged by alice", "Next:", "no. 2 to", "boss", "and 3 more")
 	w := view.Who{Show: true, None: "nobody is named", Next: view.Next{Text: "Nothing by itself."}, Last: g.Notes[:1]}
 	expect(t, "nobody", html(t, Detail(view.Detail{Who: w})), "Nothing is wrong.", "nobody is named", "Nothing by itself.", "The last decision")
 	expect(t, "without notifications", html(t, Detail(view.Detail{})), "!Who was told")

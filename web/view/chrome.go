@@ -44,6 +44,14 @@ func NewBanners(refused bool, problems int, trouble []string) []Banner {
 	return append(out, Banner{Text: text, Link: more})
 }
 
+// BannerLine says in one line that there are several banners, and the first of them.
+func (c Chrome) BannerLine() string {
+	if len(c.Banners) < 2 {
+		return ""
+	}
+	return Number(len(c.Banners)) + " warnings: " + c.Banners[0].Text
+}
+
 // Nav returns the entries of the navigation.
 func (c Chrome) Nav() []Link {
 	links := []Link{

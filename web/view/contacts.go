@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +13,9 @@ import (
 	"jaque.sh/jaque/appliance/core/program"
 )
 
-// MostContacts is how many contacts their page shows.
-const MostContacts = 200
+// MostContacts is how many contacts one page of them shows: a screen of a phone has
+// room for three.
+const MostContacts = 30
 
 // Contacts is the page of who can be told, over what, and who is on call.
 type Contacts struct {
@@ -22,7 +24,10 @@ type Contacts struct {
 	Name   string // part of a name that the list is narrowed to
 	Duty   []Duty
 	List   []Contact
-	Rest   string
+	Broken string // why it is not known who was told last, "" = it is
+	Rest   string // which of how many are shown, "" = all
+	Before Link   // the page in front, without an address this is the first
+	After  Link
 	Empty  string
 }
 
@@ -31,7 +36,8 @@ type Duty struct {
 	Name    string
 	Contact Link // who is on call, without a label nobody
 	Why     string
-	Until   When // zero = for good
+	Until   When   // zero = for good
+	Local   string // Until in the zone of the schedule, "" = that is UTC
 }
 
 // Contact is somebody who can be told.
@@ -48,6 +54,10 @@ type Contact struct {
 	Last     When // when a message last reached the contact; zero = not known
 	LastOf   Link
 	LastKind string
+	Missed   When // when the newest message was given up; zero = it was not
+	MissedOf Link
+	Missing  string // what it was
+	Why      string // why it was given up
 	Waiting  string // how many messages are on their way, "" = none
 }
 
@@ -56,19 +66,57 @@ type ContactSources struct {
 	Set     *object.Set
 	Program *program.State
 	Last    map[string]*event.Event // the newest delivery, by contact
+	Missed  map[string]*event.Event // the newest that was given up since that, by contact
 	Waiting map[string]int          // open requests, by contact
 	Name    string                  // part of a name to narrow the list to
+	Page    int                     // from 1; 0 = the first
+	Broken  string                  // why Last and Missed are not known, "" = they are
 }
 
 // NewContactPage fills the page of contacts.
 func NewContactPage(c Chrome, why string, src ContactSources, now time.Time) Contacts {
-	v := Contacts{Chrome: c, Why: why, Name: src.Name}
+	v := Contacts{Chrome: c, Why: why, Name: src.Name, Broken: src.Broken}
+	onCall := v.duty(src.Set, now)
+	all := slices.DeleteFunc(NewContacts(src.Set, src.Program, now), func(s ContactSwitch) bool { return !named(&s, src.Name) })
+	last := max(1, (len(all)+MostContacts-1)/MostContacts)
+	page := min(max(src.Page, 1), last)
+	from, to := (page-1)*MostContacts, min(page*MostContacts, len(all))
+	groups := groupsOf(src.Set)
+	for i := range all[from:to] {
+		one := contact(&all[from+i], &src, now)
+		one.Groups, one.OnCall = groups[one.Name], onCall[one.Name]
+		v.List = append(v.List, one)
+	}
+	for i := range v.Duty { // who is on another page is found by name
+		if at := &v.Duty[i].Contact; at.Label != "" && !slices.ContainsFunc(v.List, func(c Contact) bool { return c.Name == at.Label }) {
+			at.URL = "/contacts?name=" + escape(at.Label) + at.URL
+		}
+	}
+	if last > 1 {
+		v.Rest = Number(from+1) + " to " + Number(to) + " of " + Count(len(all), "contact", "contacts")
+		query := url.Values{}
+		if src.Name != "" {
+			query.Set("name", src.Name)
+		}
+		v.Before, v.After = pages("/contacts", query, page, last)
+	}
+	switch {
+	case len(all) == 0 && src.Name != "":
+		v.Empty = "No contact matches “" + src.Name + "”."
+	case len(all) == 0:
+		v.Empty = "The configuration declares no contacts: nobody is told of anything."
+	}
+	return v
+}
+
+// duty fills in the on-call schedules, and returns those by who is on call.
+func (v *Contacts) duty(set *object.Set, now time.Time) map[string][]Duty {
 	onCall := map[string][]Duty{}
-	for _, r := range rotas(src.Set) {
+	for _, r := range rotas(set) {
 		who, reason, until := r.OnCall(object.At(now))
 		d := Duty{Name: r.Name(), Why: reason}
 		if until != 0 {
-			d.Until = NewWhen(until, now)
+			d.Until, d.Local = NewWhen(until, now), local(until, zoneOf(r, now))
 		}
 		if who != "" {
 			d.Contact = Link{Label: who, URL: "#contact-" + escape(who)}
@@ -76,39 +124,61 @@ func NewContactPage(c Chrome, why string, src ContactSources, now time.Time) Con
 		}
 		v.Duty = append(v.Duty, d)
 	}
-	groups := groupsOf(src.Set)
-	shown := 0
-	for _, s := range NewContacts(src.Set, src.Program, now) {
-		if !named(&s, src.Name) {
-			continue
-		}
-		if shown++; shown > MostContacts {
-			continue
-		}
-		one := Contact{
-			ID: "contact-" + escape(s.Name), Name: s.Name, Alias: s.Alias, Channels: channelsOf(src.Set.Contacts[s.Name]), Groups: groups[s.Name],
-			OnCall: onCall[s.Name], Switches: []Switch{s.Hosts, s.Services}, Other: s.Other, Log: notesURL((&NoteAsk{Contact: s.Name}).Query()),
-		}
-		for i := range one.Switches {
-			one.Switches[i].URL = strings.TrimSuffix(one.Switches[i].URL, "/settings") + "/contacts"
-		}
-		if e := src.Last[s.Name]; e != nil {
-			one.Last, one.LastOf, one.LastKind = NewWhen(e.Time, now), Link{Label: string(e.Object), URL: URL(e.Object)}, e.Facts[event.FactKind]
-		}
-		if n := src.Waiting[s.Name]; n > 0 {
-			one.Waiting = Count(n, "message waits", "messages wait")
-		}
-		v.List = append(v.List, one)
+	return onCall
+}
+
+// zoned is a schedule that says in which time zone its turns are.
+type zoned interface{ Zone() *time.Location }
+
+// zoneOf returns the zone of a schedule, that of the machine where it says none.
+func zoneOf(r object.Rota, now time.Time) *time.Location {
+	if z, ok := r.(zoned); ok && z.Zone() != nil {
+		return z.Zone()
 	}
-	switch {
-	case shown > MostContacts:
-		v.Rest = "and " + Number(shown-MostContacts) + " more; write part of a name"
-	case shown == 0 && src.Name != "":
-		v.Empty = "No contact matches “" + src.Name + "”."
-	case shown == 0:
-		v.Empty = "The configuration declares no contacts: nobody is told of anything."
+	return now.Location()
+}
+
+// local writes an instant in a zone, "" where that is UTC.
+func local(at object.Time, zone *time.Location) string {
+	t := at.Std().In(zone)
+	if name := t.Format("MST"); name == "UTC" {
+		return ""
 	}
-	return v
+	if zone == time.Local {
+		return t.Format("Mon 2006-01-02 15:04 MST")
+	}
+	return t.Format("Mon 2006-01-02 15:04 ") + zone.String()
+}
+
+// contact returns the card of one contact, without groups and duty.
+func contact(s *ContactSwitch, src *ContactSources, now time.Time) Contact {
+	one := Contact{
+		ID: "contact-" + escape(s.Name), Name: s.Name, Alias: s.Alias, Channels: channelsOf(src.Set.Contacts[s.Name]),
+		Switches: []Switch{s.Hosts, s.Services}, Other: s.Other, Log: notesURL((&NoteAsk{Contact: s.Name}).Query()),
+	}
+	for i := range one.Switches {
+		one.Switches[i].URL = strings.TrimSuffix(one.Switches[i].URL, "/settings") + "/contacts"
+	}
+	if e := src.Last[s.Name]; e != nil {
+		one.Last, one.LastOf, one.LastKind = NewWhen(e.Time, now), src.link(e.Object), e.Facts[event.FactKind]
+	}
+	if e := src.Missed[s.Name]; e != nil {
+		kind, _, _ := strings.Cut(e.Facts[event.FactChannel], ":")
+		one.Missed, one.MissedOf = NewWhen(e.Time, now), src.link(e.Object)
+		one.Missing, one.Why = strings.TrimSpace(e.Facts[event.FactKind]+" over "+kind), e.Facts[event.FactReason]
+	}
+	if n := src.Waiting[s.Name]; n > 0 {
+		one.Waiting = Count(n, "message waits", "messages wait")
+	}
+	return one
+}
+
+// link leads to an object, or to the log of one that has no page any more.
+func (src *ContactSources) link(id object.ID) Link {
+	if src.Set.Get(id) == nil {
+		return Link{Label: string(id), URL: notesURL((&NoteAsk{Object: id}).Query())}
+	}
+	return Link{Label: string(id), URL: URL(id)}
 }
 
 func named(c *ContactSwitch, part string) bool {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 // Window is how far back an object's timeline reaches.
 const Window = 24 * time.Hour
+
+// mostLines is how many lines of its history the page of an object shows.
+const mostLines = 50
 
 // Detail is the page of one host or service.
 type Detail struct {
@@ -64,13 +68,16 @@ type Form struct {
 type Sources struct {
 	Item   projection.Item
 	Lookup func(object.ID) projection.Item
-	Events []event.Event // newest first
-	Owner  string
-	Next   object.Time // the next check, 0 = none is planned
-	Check  Form
-	Off    object.Program // what is off for the whole program
-	Why    string         // why this browser cannot change anything, "" = it can
-	Broken string
+	Events []event.Event // newest first, without what became of notifications
+	Cut    bool          // there are older ones
+	// Outcomes are what became of notifications, newest first.
+	Outcomes []event.Event
+	Owner    string
+	Next     object.Time // the next check, 0 = none is planned
+	Check    Form
+	Off      object.Program // what is off for the whole program
+	Why      string         // why this browser cannot change anything, "" = it can
+	Broken   string
 }
 
 // NewDetail fills the page of an object.
@@ -90,10 +97,12 @@ func NewDetail(c Chrome, src Sources, now time.Time) Detail {
 	d.Notes = n.text("NOTES", o.Rule.Notes)
 	d.NotesURL, d.ActionURL = n.text("NOTESURL", o.Rule.NotesURL), n.text("ACTIONURL", o.Rule.ActionURL)
 	d.Facts = timings(src, now)
-	d.Timeline = NewTimeline(o.Kind(), d.Row.Badge, src.Events, now.Add(-Window), now)
-	for i := range src.Events {
-		d.Lines = append(d.Lines, NewLine(&src.Events[i], now))
-	}
+	past := History{Events: src.Events, Cut: src.Cut, Since: s.Status.LastChange}
+	d.Timeline = NewTimeline(o.Kind(), d.Row.Badge, &past, now.Add(-Window), now)
+	both := slices.Concat(src.Events, src.Outcomes)
+	slices.SortStableFunc(both, func(a, b event.Event) int { return cmp.Compare(b.Seq, a.Seq) })
+	d.Lines = NewLines(both, now)
+	d.Lines = d.Lines[:min(len(d.Lines), mostLines)]
 	for _, g := range slices.Sorted(slices.Values(o.Groups)) {
 		d.Groups = append(d.Groups, Link{Label: g, URL: ListURL(o.Kind(), "group="+quote(g))})
 	}

@@ -12,7 +12,8 @@ import (
 
 // mostPeople and mostRecords are how much of an explanation a page shows.
 const (
-	mostPeople  = 100
+	mostPeople  = 200
+	openPeople  = 20
 	mostRecords = 50
 )
 
@@ -34,7 +35,9 @@ type Explain struct {
 	Gates     []GateLine
 	Reached   string // how far the gates were passed, in words
 	People    []Verdict
-	Rest      string // people who are not shown
+	Count     int       // of all contacts
+	Folded    []Verdict // further ones, behind a fold
+	Rest      string    // people who are not shown
 	Next      Next
 	Ahead     []Ahead
 	Recorded  []NoteRow
@@ -127,19 +130,42 @@ func (v *Explain) Explained(a *explain.Answer, now time.Time) {
 	for _, c := range d.Changes {
 		v.Changes = append(v.Changes, newChange(&c, now))
 	}
-	for i := range d.People {
-		if i == mostPeople {
-			v.Rest = "and " + Number(len(d.People)-mostPeople) + " more; ask for one of them"
-			break
-		}
-		v.People = append(v.People, person(a, &d.People[i], now))
-	}
+	v.people(a, now)
 	v.Next, v.Ahead = NewNext(a, now), newAhead(a.Ahead, now)
 	for i := range a.Recorded {
 		if i == mostRecords {
 			break
 		}
 		v.Recorded = append(v.Recorded, recorded(a.Object, &a.Recorded[i], now))
+	}
+}
+
+// people fills in the contacts, those who are told in front where there are many.
+func (v *Explain) people(a *explain.Answer, now time.Time) {
+	all := make([]*explain.Person, len(a.Decision.People))
+	for i := range a.Decision.People {
+		all[i] = &a.Decision.People[i]
+	}
+	if v.Count = len(all); v.Count > openPeople {
+		slices.SortStableFunc(all, func(a, b *explain.Person) int {
+			if a.Told == b.Told {
+				return 0
+			}
+			if a.Told {
+				return -1
+			}
+			return 1
+		})
+	}
+	for i, p := range all[:min(len(all), mostPeople)] {
+		if i < openPeople {
+			v.People = append(v.People, person(a, p, now))
+		} else {
+			v.Folded = append(v.Folded, person(a, p, now))
+		}
+	}
+	if n := len(all) - mostPeople; n > 0 {
+		v.Rest = "and " + Number(n) + " more: choose one in the form"
 	}
 }
 
@@ -216,34 +242,18 @@ func person(a *explain.Answer, p *explain.Person, now time.Time) Verdict {
 	if a.Past || a.Future {
 		at = a.At
 	}
-	said := p.Says
-	if said == "told" && unreached(a, p.Name) {
-		said = NotReached
-	}
 	return Verdict{
-		Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", at)}, Alias: alias(p), Told: p.Told, Says: said, Why: p.Why,
+		Contact: Link{Label: p.Name, URL: explainURL(a.Object, p.Name, "", at)}, Alias: alias(p), Told: p.Told, Says: inTense(a, p.Says), Why: p.Why,
 		Over: strings.Join(p.Channels, ", "), If: sure(p.If), Gates: explained(p.Gates, now),
 	}
 }
 
-// unreached tells whether every message of the newest decision that was to tell a
-// contact was given up.
-func unreached(a *explain.Answer, name string) bool {
-	for i := range a.Recorded {
-		own := 0
-		for _, d := range a.Recorded[i].Deliveries {
-			if d.Contact == name && d.Status != explain.Abandoned {
-				return false
-			}
-			if d.Contact == name {
-				own++
-			}
-		}
-		if own > 0 {
-			return true
-		}
+// inTense puts what is said of somebody into the tense of the question.
+func inTense(a *explain.Answer, says string) string {
+	if a.Past && says == "would be told" {
+		return "would have been told"
 	}
-	return false
+	return says
 }
 
 func alias(p *explain.Person) string {
@@ -331,7 +341,11 @@ func recorded(id object.ID, r *explain.Record, now time.Time) NoteRow {
 	not := 0
 	for i := range r.People {
 		p := &r.People[i]
-		row.Each = append(row.Each, Verdict{Contact: contactLink(p.Name), Told: p.Told, Why: p.Why, Gates: explained(p.Gates, now)})
+		v := Verdict{Contact: contactLink(p.Name), Told: p.Told, Why: p.Why, Gates: explained(p.Gates, now)}
+		if p.Says == explain.GivenUp {
+			v.Says = NotReached
+		}
+		row.Each = append(row.Each, v)
 		if !p.Told {
 			not++
 			continue
@@ -362,7 +376,9 @@ func delivered(d *explain.Delivery, asked object.Time, now time.Time) Way {
 		w.tries(d.Attempts)
 	case explain.Abandoned:
 		w.State, w.Tone = OutcomeAbandoned, "crit"
-		w.tries(d.Attempts)
+		if d.Attempts > 1 {
+			w.Tries = Count(d.Attempts, "attempt", "attempts")
+		}
 	case explain.Failed:
 		w.State, w.Tone, w.After = OutcomeWaiting, "warn", Span(now.Sub(asked.Std()))
 		w.tries(d.Attempts + 1)

@@ -41,11 +41,11 @@ func (g *Gallery) telling(now time.Time) {
 		{ID: "g-2", When: NewWhen(ago(time.Hour), now), Badge: g.Badges[2], Object: link(long), Kind: "PROBLEM", Count: "200 objects", Members: []Link{link("web01!http"), link(long)}, Rest: "and 198 more here", Nobody: gates[1].Text, Gates: gates, Explain: "#"},
 	}
 	g.Who = Who{
-		Show: true, Since: NewWhen(ago(time.Hour), now), Explain: "#", Log: "#", Rest: "and 3 more",
+		Show: true, Since: NewWhen(ago(time.Hour), now), Explain: "#", Log: "#", Rest: Link{Label: "and 3 more", URL: "#"},
 		Ahead: &Ahead{When: NewWhen(ago(-30*time.Minute), now), Number: "no. 2", Told: []Link{link("boss"), link("night")}, Steps: "after 30 minutes"},
 		People: []WhoPerson{
-			{Contact: link("alice"), Told: true, Word: "told", Tone: "ok", Kind: "PROBLEM", When: NewWhen(ago(time.Hour), now), Times: "2 times, last", Ways: ways[:1]},
-			{Contact: link("bob"), Told: true, Word: "not reached", Tone: "crit", Kind: "PROBLEM", When: NewWhen(ago(time.Hour), now), Ways: ways[2:3]},
+			{Contact: link("alice"), Told: true, Word: "told", Tone: "ok", Kind: "PROBLEM", When: NewWhen(ago(time.Hour), now), Times: "2 times, last", Before: "ACKNOWLEDGEMENT", Ways: ways[:1]},
+			{Contact: link("bob"), Told: true, Word: NotReached, Tone: "crit", Kind: "PROBLEM", When: NewWhen(ago(time.Hour), now), Ways: ways[2:3]},
 			{Contact: link(long), Word: "not told", Tone: "pending", Why: gates[1].Text},
 		},
 	}

@@ -18,6 +18,7 @@ type Line struct {
 	URL    string // of the object, "" = of the whole system
 	What   string // in words
 	Text   string // output, comment, reason
+	Seq    uint64 // position on the log
 	Was    string // the condition before, "" = unchanged
 	Kind   string
 }
@@ -41,7 +42,7 @@ func Word(k event.Kind) string { return first(words[k], string(k)) }
 
 // NewLine returns the line of an event.
 func NewLine(e *event.Event, now time.Time) Line {
-	l := Line{When: NewWhen(e.Time, now), Object: string(e.Object), Kind: string(e.Kind), Text: e.Text}
+	l := Line{When: NewWhen(e.Time, now), Object: string(e.Object), Kind: string(e.Kind), Text: e.Text, Seq: e.Seq}
 	kind := e.Object.Kind()
 	what := []string{Word(e.Kind)}
 	for _, k := range e.Also {
@@ -79,6 +80,88 @@ func NewLine(e *event.Event, now time.Time) Line {
 		l.Text = facts(e.Facts)
 	}
 	return l
+}
+
+// NewLines returns the lines of events, newest first. What became of the messages of
+// one notification is one line, where the newest of it stands.
+func NewLines(events []event.Event, now time.Time) []Line {
+	var out []Line
+	at := map[string]int{} // place of a notification's line
+	became := map[string]*outcomes{}
+	for i := range events {
+		e := &events[i]
+		id := notificationOf(e)
+		if id == "" {
+			out = append(out, NewLine(e, now))
+			continue
+		}
+		all := became[id]
+		if all == nil {
+			all = &outcomes{}
+			at[id], became[id] = len(out), all
+			out = append(out, NewLine(e, now))
+		}
+		if all.add(e); len(all.seen) > 1 {
+			l := &out[at[id]]
+			l.What, l.Text = all.words(e.Facts[event.FactKind]), first(all.reason, strings.Join(all.people, ", "))
+		}
+	}
+	return out
+}
+
+// outcomes counts what became of the messages of one notification.
+type outcomes struct {
+	seen                         []string // requests with the outcome, each once
+	delivered, failed, abandoned int
+	people                       []string
+	reason                       string // of the newest that went wrong
+}
+
+func (o *outcomes) add(e *event.Event) {
+	who := e.Facts[event.FactContact]
+	o.seen = append(o.seen, e.Facts[event.FactRequest])
+	if who != "" && !slices.Contains(o.people, who) {
+		o.people = append(o.people, who)
+	}
+	wrong := ""
+	switch e.Kind {
+	case event.NotificationDelivered:
+		o.delivered++
+	case event.NotificationFailed:
+		o.failed++
+		wrong = "attempt failed"
+	default:
+		o.abandoned++
+		wrong = "given up"
+	}
+	if wrong != "" && o.reason == "" && e.Facts[event.FactReason] != "" {
+		o.reason = who + " over " + e.Facts[event.FactChannel] + " " + wrong + ": " + e.Facts[event.FactReason]
+	}
+}
+
+func (o *outcomes) words(kind string) string {
+	var parts []string
+	for _, p := range []struct {
+		n         int
+		one, many string
+	}{{o.delivered, "message delivered", "messages delivered"}, {o.abandoned, "given up", "given up"}, {o.failed, "attempt failed", "attempts failed"}} {
+		if p.n > 0 {
+			parts = append(parts, Count(p.n, p.one, p.many))
+		}
+	}
+	return strings.TrimSpace("notification "+kind) + ": " + strings.Join(parts, ", ")
+}
+
+// notificationOf returns which notification an event says an outcome of, "" if it
+// says none. Requests of one have the same id up to the contact and the channel.
+func notificationOf(e *event.Event) string {
+	switch e.Kind {
+	case event.NotificationDelivered, event.NotificationFailed, event.NotificationAbandoned:
+	default:
+		return ""
+	}
+	parts := strings.Split(e.Facts[event.FactRequest], "/")
+	return strings.Join(parts[:max(len(parts)-2, 0)], "/")
 }
 
 // programText says what changed for the whole program.
@@ -127,13 +210,35 @@ type Stretch struct {
 	Width int
 }
 
-// NewTimeline returns the states of an object from since until now. Events are
-// its history, newest first; present is its state now.
-func NewTimeline(k object.Kind, present Badge, events []event.Event, since, now time.Time) []Stretch {
+// History is what is known of an object's states.
+type History struct {
+	Events []event.Event // newest first
+	Cut    bool          // older ones are not among them
+	Since  object.Time   // when the present state began; 0 = not known
+}
+
+// known returns from when on the states are known.
+func (h *History) known() time.Time {
+	if !h.Cut || len(h.Events) == 0 {
+		return time.Time{}
+	}
+	oldest := h.Events[len(h.Events)-1].Time
+	if h.Since != 0 && h.Since < oldest {
+		return h.Since.Std()
+	}
+	return oldest.Std()
+}
+
+// notKnown stands for a time of which the history says nothing.
+var notKnown = Badge{Name: "NOT KNOWN", Tone: "none"}
+
+// NewTimeline returns the states of an object from since until now; present is its
+// state now. What the history does not reach is not known.
+func NewTimeline(k object.Kind, present Badge, h *History, since, now time.Time) []Stretch {
 	var out []Stretch
-	to, current := now, present
-	for i := range events {
-		e := &events[i]
+	to, current, known := now, present, h.known()
+	for i := range h.Events {
+		e := &h.Events[i]
 		at := e.Time.Std()
 		if e.Was == nil || e.Status == nil || at.Before(since) || at.After(to) {
 			continue
@@ -147,6 +252,15 @@ func NewTimeline(k object.Kind, present Badge, events []event.Event, since, now 
 		}
 		out = append(out, stretch(current, at, to, since, now))
 		to, current = at, before
+	}
+	if begin := h.Since.Std(); h.Since != 0 && len(out) == 0 && begin.After(since) && begin.After(known) && begin.Before(now) {
+		known = begin // the change to the present state is not in the history
+	}
+	if known.After(since) && !known.After(to) {
+		if known.Before(to) {
+			out = append(out, stretch(current, known, to, since, now))
+		}
+		to, current = known, notKnown
 	}
 	out = append(out, stretch(current, since, to, since, now))
 	slices.Reverse(out)

@@ -168,10 +168,12 @@ func TestTheStripSaysHowTheDeliveryGoes(t *testing.T) {
 		"nothing waits":       {Delivery{Known: true}, "ok Nothing waits to be delivered"},
 		"one is on its way":   {Delivery{Known: true, Open: 1, InFlight: 1, Oldest: ago(time.Second)}, "pending 1 message waits to be delivered the oldest for 1 s, 1 being sent now"},
 		"they wait for long":  {Delivery{Known: true, Open: 2000, Oldest: ago(time.Hour)}, "warn 2\u202f000 messages wait to be delivered the oldest for 1 h"},
-		"a channel is broken": {Delivery{Known: true, Channels: []ChannelState{{Name: "email", Failing: ago(time.Minute)}}}, "crit Nothing waits to be delivered 1 channel fails"},
+		"a channel is broken": {Delivery{Known: true, Channels: []ChannelState{{Name: "email", Failing: ago(time.Minute)}}}, "crit 1 channel fails nothing waits to be delivered"},
+		"some were given up":  {Delivery{Known: true, Abandoned: 6, AbandonedSince: ago(time.Hour)}, "crit Not everybody was reached nothing waits to be delivered 6 notifications were given up since 11:00 UTC"},
+		"the log is damaged":  {Delivery{Known: true, Broken: true}, "ok Nothing waits to be delivered The event log cannot be read now: what was delivered and what was given up is not known."},
 	} {
 		s := NewStrip(c.d, sample.Now)
-		if got := strings.TrimSpace(s.Tone + " " + s.Headline + " " + s.Detail); got != c.want {
+		if got := strings.Join(strings.Fields(s.Tone+" "+s.Headline+" "+s.Detail+" "+s.Given.Label+" "+s.Broken), " "); strings.ReplaceAll(got, "2 000", "2\u202f000") != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -188,7 +190,10 @@ func TestChannelsFailUntilOneMessageArrives(t *testing.T) {
 		say(event.NotificationAbandoned, "telegram", "1", 90), say(event.NotificationDelivered, "telegram", "1", 80),
 		say(event.NotificationDelivered, "", "1", 80),
 	})
-	want := []ChannelState{{Name: "chat", Sent: 90}, {Name: "email", Sent: 70, Failing: 80, Reason: "why"}, {Name: "telegram", Sent: 80}}
+	want := []ChannelState{{Name: "chat", Sent: 90}, {Name: "email", Sent: 70, Failing: 80, Reason: "why"}, {Name: "telegram", Sent: 80, GaveUp: 90, Reason: "why"}}
+	if c := newChannel(got[len(got)-1], sample.Now); c.Badge.Name != "GAVE UP" {
+		t.Errorf("a channel that gave up last: %+v", c)
+	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -204,8 +209,12 @@ func TestContactsAreBoundedAndFound(t *testing.T) {
 	page := func(name string) Contacts {
 		return NewContactPage(Chrome{}, "", ContactSources{Set: set, Program: &program.State{}, Name: name}, sample.Now)
 	}
-	if v := page(""); len(v.List) != MostContacts || !strings.Contains(v.Rest, "300 more") {
-		t.Errorf("%d contacts, %q", len(v.List), v.Rest)
+	if v := page(""); len(v.List) != MostContacts || v.Rest != "1 to 30 of 500 contacts" || v.Before.URL != "" || v.After.URL != "/contacts?page=2" {
+		t.Errorf("%d contacts, %q, %+v, %+v", len(v.List), v.Rest, v.Before, v.After)
+	}
+	v := NewContactPage(Chrome{}, "", ContactSources{Set: set, Program: &program.State{}, Name: "c", Page: 99}, sample.Now)
+	if len(v.List) != 20 || v.List[19].Name != "c499" || v.Before.URL != "/contacts?name=c&page=16" || v.After.URL != "" {
+		t.Errorf("behind the end: %d contacts, %+v, %+v", len(v.List), v.Before, v.After)
 	}
 	if v := page("PERSON C49"); len(v.List) != 10 || v.Rest != "" {
 		t.Errorf("found %d, %q", len(v.List), v.Rest)
@@ -265,7 +274,7 @@ func TestWhoWasToldIsOnePersonEach(t *testing.T) {
 	for _, p := range NewWho(a, since, sample.Now).People {
 		got = append(got, strings.Join(strings.Fields(p.Contact.Label+" "+p.Word+" "+p.Times+" "+p.Why), " "))
 	}
-	want := "alice told 2 times, last; bob not reached; cem being told; new not told not yet; zoe not told not on call"
+	want := "alice told 2 times, last; bob given up; cem being told; new not told not yet; zoe not told not on call"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}

@@ -59,6 +59,13 @@ func (a *NoteAsk) Narrow() bool {
 	return a.Object != "" || a.Contact != "" || a.Channel != "" || a.Kind != "" || a.Outcome != "" || a.State != ""
 }
 
+// Detailed tells whether more is narrowed than a quick link does.
+func (a *NoteAsk) Detailed() bool {
+	rest := *a
+	rest.Outcome = ""
+	return rest.Narrow() || !a.Since.IsZero() || !a.Until.IsZero()
+}
+
 // Query returns the address parameters that ask for the same.
 func (a *NoteAsk) Query() url.Values {
 	v := url.Values{}

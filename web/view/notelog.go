@@ -21,6 +21,7 @@ const (
 type Notes struct {
 	Chrome Chrome
 	Form   []Field
+	Narrow bool // more is asked for than what a quick link does
 	Quick  []Link
 	Strip  Strip
 	Rows   []NoteRow
@@ -49,7 +50,8 @@ type NoteRow struct {
 	Policy  string // the policy and the steps of the escalation that chose
 	Gates   []GateLine
 	Each    []Verdict
-	Explain string // address
+	Explain string // address, "" = nothing can be explained
+	Gone    string // why the object has no page, "" = it has
 	host    bool
 	keys    []string // of the messages, or why nobody was told
 	members int
@@ -95,7 +97,16 @@ type NoteLog struct {
 	Ask        NoteAsk
 	Deliveries *Deliveries
 	Now        time.Time
+	Known      func(object.ID) bool // whether an object has a page; nil = each has
 	Rows       []NoteRow
+}
+
+// link leads to an object, or to the log of one that has no page any more.
+func (l *NoteLog) link(id object.ID) Link {
+	if l.Known != nil && !l.Known(id) {
+		return Link{Label: string(id), URL: notesURL((&NoteAsk{Object: id}).Query())}
+	}
+	return Link{Label: string(id), URL: URL(id)}
 }
 
 // Add takes in the decisions of an event; those that were not asked for are left
@@ -142,7 +153,7 @@ func (r *NoteRow) join(other *NoteRow) {
 	}
 	if other.host && !r.host {
 		r.host, r.ID, r.Badge, r.Object, r.Number, r.Root = true, other.ID, other.Badge, other.Object, other.Number, other.Root
-		r.Gates, r.Each, r.Others, r.Policy, r.Explain = other.Gates, other.Each, other.Others, other.Policy, other.Explain
+		r.Gates, r.Each, r.Others, r.Policy, r.Explain, r.Gone = other.Gates, other.Each, other.Others, other.Policy, other.Explain, other.Gone
 	}
 	for _, t := range other.People {
 		if !slices.ContainsFunc(r.People, func(o Told) bool { return o.Contact == t.Contact }) {
@@ -168,13 +179,16 @@ func (r *NoteRow) join(other *NoteRow) {
 func (l *NoteLog) row(e *event.Event, n *event.Note, requests []event.Request) NoteRow {
 	row := NoteRow{
 		ID: "note-" + Plain(e.Seq) + "-" + strings.ToLower(n.Kind), When: NewWhen(e.Time, l.Now), Kind: n.Kind,
-		host: e.Object.Kind() == object.Host, Object: Link{Label: string(e.Object), URL: URL(e.Object)}, Gates: NewGates(n.Gates), Policy: chosenBy(n),
+		host: e.Object.Kind() == object.Host, Object: l.link(e.Object), Gates: NewGates(n.Gates), Policy: chosenBy(n),
 		Explain: explainURL(e.Object, "", n.Kind, e.Time),
+	}
+	if l.Known != nil && !l.Known(e.Object) {
+		row.Explain, row.Gone = "", "not configured any more"
 	}
 	if e.Status != nil {
 		row.Badge = badge(e.Object.Kind(), e.Status)
 		if root := e.Status.Root; root != "" && root != e.Object {
-			row.Root = Link{Label: string(root), URL: URL(root)}
+			row.Root = l.link(root)
 		}
 	}
 	if n.Number > 0 {

@@ -30,9 +30,7 @@ func NewEvents(c Chrome, objectID, kind string, events []event.Event, now time.T
 	} {
 		v.Kinds = append(v.Kinds, Link{Label: Word(k), Key: string(k), Current: string(k) == kind})
 	}
-	for i := range events {
-		v.Lines = append(v.Lines, NewLine(&events[i], now))
-	}
+	v.Lines = NewLines(events, now)
 	return v
 }
 

@@ -14,6 +14,8 @@ type Strip struct {
 	Tone     string
 	Headline string
 	Detail   string
+	Given    Link // what was given up lately, "" = nothing
+	Broken   string
 	Channels []Channel
 }
 
@@ -23,6 +25,7 @@ type Channel struct {
 	Badge   Badge
 	Sent    When
 	Failing When   // zero = it works
+	GaveUp  When   // zero = messages arrive since
 	Reason  string // of the last failure
 	Open    string // how many requests wait for it, "" = none
 }
@@ -35,6 +38,11 @@ type Delivery struct {
 	InFlight int
 	Oldest   object.Time
 	Channels []ChannelState
+	// Abandoned is how many notifications were given up in the last day, since when
+	// the first of them.
+	Abandoned      int
+	AbandonedSince object.Time
+	Broken         bool // the log, which would say more, cannot be read
 }
 
 // ChannelState is how one kind of channel does.
@@ -42,6 +50,7 @@ type ChannelState struct {
 	Name    string
 	Sent    object.Time // last success
 	Failing object.Time // since when nothing but failures; 0 = it works
+	GaveUp  object.Time // when a message was given up and none was delivered since; 0 = none was
 	Reason  string
 	Open    int
 }
@@ -76,10 +85,33 @@ func NewStrip(d Delivery, now time.Time) Strip {
 		}
 	}
 	if failing > 0 {
+		if s.Tone = "crit"; d.Open == 0 {
+			s.Headline, s.Detail = Count(failing, "channel fails", "channels fail"), unopened(d.Known)
+		} else {
+			s.Detail = joined(s.Detail, Count(failing, "channel fails", "channels fail"))
+		}
+	}
+	if d.Abandoned > 0 {
 		s.Tone = "crit"
-		s.Detail = joined(s.Detail, Count(failing, "channel fails", "channels fail"))
+		s.Given = Link{
+			Label: Count(d.Abandoned, "notification was", "notifications were") + " given up since " + clock(d.AbandonedSince, now), URL: abandonedURL,
+		}
+		if failing == 0 && d.Open == 0 {
+			s.Headline, s.Detail = "Not everybody was reached", unopened(d.Known)
+		}
+	}
+	if d.Broken {
+		s.Broken = "The event log cannot be read now: what was delivered and what was given up is not known."
 	}
 	return s
+}
+
+// unopened says that no request is open, behind worse news.
+func unopened(known bool) string {
+	if !known {
+		return "whether anything waits is not known here"
+	}
+	return "nothing waits to be delivered"
 }
 
 func joined(a, b string) string { return strings.TrimPrefix(a+", "+b, ", ") }
@@ -89,6 +121,8 @@ func newChannel(c ChannelState, now time.Time) Channel {
 	switch {
 	case c.Failing != 0:
 		v.Badge, v.Failing = Badge{Name: "FAILS", Tone: "crit"}, NewWhen(c.Failing, now)
+	case c.GaveUp > c.Sent:
+		v.Badge, v.GaveUp = Badge{Name: "GAVE UP", Tone: "crit"}, NewWhen(c.GaveUp, now)
 	case c.Sent == 0:
 		v.Badge, v.Reason = Badge{Name: "UNUSED", Tone: "pending"}, ""
 	default:
@@ -119,8 +153,15 @@ func NewChannels(outcomes []event.Event) []ChannelState {
 		case e.Kind == event.NotificationDelivered:
 			c.Sent = max(c.Sent, e.Time)
 		case e.Kind == event.NotificationAbandoned && e.Facts[event.FactAttempts] == "1":
-			// Refused for good at once: that is the recipient's matter.
+			// Refused for good at once may be the recipient's matter alone: it does
+			// not count as a failure, but nobody got that message.
+			if c.Sent == 0 && c.GaveUp == 0 {
+				c.GaveUp, c.Reason = e.Time, first(c.Reason, e.Facts[event.FactReason])
+			}
 		case c.Sent == 0: // no success since
+			if e.Kind == event.NotificationAbandoned {
+				c.GaveUp = max(c.GaveUp, e.Time)
+			}
 			c.Failing, c.Reason = e.Time, first(c.Reason, e.Facts[event.FactReason])
 		}
 	}
@@ -130,6 +171,21 @@ func NewChannels(outcomes []event.Event) []ChannelState {
 	}
 	slices.SortFunc(out, func(a, b ChannelState) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// GaveUpToo takes over from the log which channels gave messages up, and those that
+// the process does not know of because nothing went over them since it began.
+func GaveUpToo(own, log []ChannelState) []ChannelState {
+	for _, c := range log {
+		i := slices.IndexFunc(own, func(o ChannelState) bool { return o.Name == c.Name })
+		switch {
+		case i < 0:
+			own = append(own, c)
+		case c.GaveUp > own[i].Sent:
+			own[i].GaveUp, own[i].Reason = c.GaveUp, first(own[i].Reason, c.Reason)
+		}
+	}
+	return own
 }
 
 // Canary is how the dead man's switch stands.

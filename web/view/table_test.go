@@ -199,7 +199,7 @@ func TestTimelinesAreInOrder(t *testing.T) {
 		}
 		slices.Reverse(events)
 		present := badge(object.Service, &event.Status{Checked: true, State: last})
-		line := NewTimeline(object.Service, present, events, since, sample.Now)
+		line := NewTimeline(object.Service, present, &History{Events: events}, since, sample.Now)
 		for i, s := range line {
 			if s.X < 0 || s.X > 1000 || s.Width < 3 || (i > 0 && (s.X < line[i-1].X || s.Badge.Name == line[i-1].Badge.Name)) {
 				t.Fatalf("stretch %d of %+v", i, line)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -88,6 +89,28 @@ func Count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return Number(n) + " " + many
+}
+
+// mostText is how many characters of an output a page shows at once, fewText how
+// many remain of a longer one.
+const (
+	mostText = 600
+	fewText  = 300
+)
+
+// Clipped returns how a text begins that is too long to be shown at once, "" for one
+// that is not.
+func Clipped(text string) string {
+	if len(text) <= mostText || utf8.RuneCountInString(text) <= mostText {
+		return ""
+	}
+	n := 0
+	for i := range text {
+		if n++; n > fewText {
+			return text[:i] + "…"
+		}
+	}
+	return ""
 }
 
 // URL returns the page of an object.

@@ -200,7 +200,7 @@ func TestTimelineFollowsTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	item, _ := s.Get("web03!http")
-	line := NewTimeline(object.Service, NewBadge(item), events, sample.Now.Add(-Window), sample.Now)
+	line := NewTimeline(object.Service, NewBadge(item), &History{Events: events}, sample.Now.Add(-Window), sample.Now)
 	var got []string
 	for _, st := range line {
 		got = append(got, fmt.Sprintf("%s %d+%d %s", st.Badge.Name, st.X, st.Width, st.Span))
@@ -209,7 +209,7 @@ func TestTimelineFollowsTheHistory(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	if pending := NewTimeline(object.Host, Badge{Name: "PENDING"}, nil, sample.Now.Add(-Window), sample.Now); len(pending) != 1 || pending[0].Width != 1000 {
+	if pending := NewTimeline(object.Host, Badge{Name: "PENDING"}, &History{}, sample.Now.Add(-Window), sample.Now); len(pending) != 1 || pending[0].Width != 1000 {
 		t.Errorf("without history: %+v", pending)
 	}
 }

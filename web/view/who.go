@@ -11,7 +11,7 @@ import (
 
 // NotReached is said of somebody who was to be told, and whose every message was
 // given up.
-const NotReached = "not reached"
+const NotReached = explain.GivenUp
 
 // mostWho is how many contacts the page of an object shows.
 const mostWho = 25
@@ -20,10 +20,12 @@ const mostWho = 25
 // not, and why.
 type Who struct {
 	Show    bool   // somebody could be told at all
+	Broken  string // why it cannot be said, "" = it can
+	Never   string // nobody is ever told: why not
 	None    string // why nobody could be, "" = somebody could
 	Since   When   // of the incident; zero = there is none
 	People  []WhoPerson
-	Rest    string
+	Rest    Link      // those who are not shown
 	Last    []NoteRow // the newest decision, where nothing is wrong now
 	Next    Next
 	Ahead   *Ahead // what is told next, nil = nothing
@@ -36,13 +38,54 @@ type WhoPerson struct {
 	Contact Link
 	Told    bool
 	Would   bool   // would be told now, as long as nothing is wrong
-	Word    string // told, not told, not reached, …
+	Word    string // told, not told, given up, …
 	Tone    string
 	Kind    string // what the contact was told last
 	When    When
 	Times   string // "3 times"
+	Before  string // of what else the contact was told: "PROBLEM, 2 times"
 	Ways    []Way
 	Why     string // why the contact was not told, or would not be now
+}
+
+// NobodyEver returns the section of an object that no policy is for.
+func NobodyEver(id object.ID) Who {
+	return Who{
+		Show: true, Never: "Nobody is ever told of this " + id.Kind().String() + ": no policy is for it.", Explain: explainURL(id, "", "", 0),
+		Log: notesURL((&NoteAsk{Object: id}).Query()),
+	}
+}
+
+// WhoBroken returns the section of an object where it cannot be said who was told.
+func WhoBroken(id object.ID, why string) Who {
+	return Who{Show: true, Broken: why, Explain: explainURL(id, "", "", 0), Log: notesURL((&NoteAsk{Object: id}).Query())}
+}
+
+// tellings count of what somebody was told, newest first.
+type tellings struct {
+	kinds []string
+	times map[string]int
+}
+
+func (t *tellings) add(kind string) {
+	if t.times == nil {
+		t.times = map[string]int{}
+	}
+	if t.times[kind]++; t.times[kind] == 1 {
+		t.kinds = append(t.kinds, kind)
+	}
+}
+
+// before says of what somebody was told before the newest kind.
+func (t *tellings) before() string {
+	var parts []string
+	for _, k := range t.kinds[min(1, len(t.kinds)):] {
+		if n := t.times[k]; n > 1 {
+			k += ", " + Number(n) + " times"
+		}
+		parts = append(parts, k)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // NewWho fills the section from an answer about now; since is when the incident
@@ -64,7 +107,7 @@ func NewWho(a *explain.Answer, since object.Time, now time.Time) Who {
 		w.Last = []NoteRow{recorded(a.Object, &a.Recorded[0], now)}
 	}
 	people := map[string]*WhoPerson{}
-	times := map[string]int{}
+	times := map[string]*tellings{}
 	for i := range a.Recorded {
 		if r := &a.Recorded[i]; since != 0 && r.Time >= since {
 			w.record(r, people, times, now)
@@ -92,7 +135,7 @@ func NewWho(a *explain.Answer, since object.Time, now time.Time) Who {
 }
 
 // record takes in a decision; they come newest first.
-func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[string]int, now time.Time) {
+func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[string]*tellings, now time.Time) {
 	for i := range r.People {
 		p := &r.People[i]
 		at := people[p.Name]
@@ -106,7 +149,10 @@ func (w *Who) record(r *explain.Record, people map[string]*WhoPerson, times map[
 			}
 			continue
 		}
-		times[p.Name]++
+		if times[p.Name] == nil {
+			times[p.Name] = &tellings{}
+		}
+		times[p.Name].add(string(r.Kind))
 		if at.Told {
 			continue
 		}
@@ -148,11 +194,14 @@ func (p *WhoPerson) word(incident bool) {
 }
 
 // list puts those who were told first.
-func (w *Who) list(people map[string]*WhoPerson, times map[string]int) {
+func (w *Who) list(people map[string]*WhoPerson, times map[string]*tellings) {
 	for name, p := range people {
 		p.word(w.Since.Machine != "")
-		if times[name] > 1 {
-			p.Times = Number(times[name]) + " times, last"
+		if t := times[name]; t != nil {
+			if n := t.times[p.Kind]; n > 1 {
+				p.Times = Number(n) + " times, last"
+			}
+			p.Before = t.before()
 		}
 		w.People = append(w.People, *p)
 	}
@@ -166,7 +215,7 @@ func (w *Who) list(people map[string]*WhoPerson, times map[string]int) {
 		return strings.Compare(a.Contact.Label, b.Contact.Label)
 	})
 	if n := len(w.People); n > mostWho {
-		w.Rest = "and " + Number(n-mostWho) + " more"
+		w.Rest = Link{Label: "and " + Number(n-mostWho) + " more", URL: w.Explain}
 		w.People = w.People[:mostWho]
 	}
 }

@@ -1,6 +1,10 @@
 package oncall
 
-import "jaque.sh/jaque/appliance/core/object"
+import (
+	"time"
+
+	"jaque.sh/jaque/appliance/core/object"
+)
 
 // rota answers about a schedule as the deciding of notifications asks.
 type rota struct {
@@ -19,3 +23,17 @@ func (r rota) OnCall(at object.Time) (contact, why string, until object.Time) {
 }
 
 func (r rota) Members() []string { return r.members }
+
+// Zone returns the time zone in which the hand-overs are, nil if layers have
+// different ones or there are none.
+func (r rota) Zone() *time.Location {
+	var zone *time.Location
+	for i := range r.schedule.layers {
+		z := r.schedule.layers[i].zone
+		if i > 0 && (zone == nil || z.String() != zone.String()) {
+			return nil
+		}
+		zone = z
+	}
+	return zone
+}
