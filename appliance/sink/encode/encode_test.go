@@ -306,7 +306,9 @@ func TestAnswersToBulkRequests(t *testing.T) {
 		{
 			"one was wrong, one is there already, one comes too early",
 			`{"errors":true,"items":[{"create":{"status":400,"error":{"type":"mapper_parsing_exception","reason":"bad"}}},{"create":{"status":409,"error":"exists"}},{"create":{"status":429,"error":{"x":1}}},{"create":{"status":201}}]}`,
-			4, []BulkResult{{400, "mapper_parsing_exception: bad"}, {409, "exists"}, {429, `{"x":1}`}, {201, ""}}, "",
+			4,
+			[]BulkResult{{400, "mapper_parsing_exception: bad"}, {409, "exists"}, {429, `{"x":1}`}, {201, ""}},
+			"",
 		},
 		{"it is about fewer items", `{"errors":true,"items":[{"create":{"status":201}}]}`, 2, nil, "about 1 items, not 2"},
 		{"it is something else", `{"ok":true}`, 1, nil, "is the address"},

@@ -75,6 +75,8 @@ func (t *subject) connect() error {
 
 // Write publishes one batch.
 func (t *subject) Write(ctx context.Context, b *sink.Batch) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute) // the client insists on an end
+	defer cancel()
 	if err := t.connect(); err != nil {
 		return 0, err
 	}
@@ -111,7 +113,7 @@ func acknowledged(ctx context.Context, acks []jetstream.PubAckFuture) error {
 		select {
 		case <-ack.Ok():
 		case err := <-ack.Err():
-			if errors.Is(err, nats.ErrNoResponders) {
+			if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) {
 				err = errors.New("no stream takes the subject; make one there, or write jetstream: false")
 			}
 			return fmt.Errorf("publish: %w", err)
