@@ -37,7 +37,9 @@ func roundTrips(b *testing.B, q Queue, atOnce int) {
 	defer s.Close()
 	go func() {
 		for d := range s.Items() {
-			go func() { _ = d.Answer(context.Background(), &Result{Result: fold.Result{Output: "OK - 12 ms", Perfdata: "time=0.012s;1;2"}}) }()
+			go func() {
+				_ = d.Answer(context.Background(), &Result{Result: fold.Result{Output: "OK - 12 ms", Perfdata: "time=0.012s;1;2"}})
+			}()
 		}
 	}()
 	var all sync.WaitGroup

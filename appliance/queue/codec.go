@@ -86,25 +86,28 @@ func encodeItem(it *Item) ([]byte, error) {
 // decodeItem reads an item. With a *TooNew error the item holds what is needed
 // to answer it; with any other it is nil.
 func decodeItem(data []byte) (*Item, error) {
-	var h head
-	if err := json.Unmarshal(data, &h); err != nil {
-		return nil, fmt.Errorf("decode work item: %w", err)
-	}
-	life, ok := duration(h.Life)
-	if h.Version < 1 || h.ID == "" || h.Engine == "" || h.Object == "" || h.Zone == "" || !ok || life == 0 {
-		return nil, fmt.Errorf("decode work item: version %d lacks an id, engine, object, zone or life", h.Version)
-	}
-	it := &Item{ID: h.ID, Engine: h.Engine, Object: h.Object, Zone: h.Zone, Life: life}
-	if h.Need > Version {
-		return it, &TooNew{Need: h.Need}
-	}
 	var w wireItem
-	if err := json.Unmarshal(data, &w); err != nil {
-		return nil, fmt.Errorf("decode work item %s of %s: %w", h.ID, h.Object, err)
+	failure := json.Unmarshal(data, &w)
+	if failure != nil || w.Need > Version {
+		// What is not understood may still have a head that is.
+		w = wireItem{}
+		if err := json.Unmarshal(data, &w.head); err != nil {
+			return nil, fmt.Errorf("decode work item: %w", err)
+		}
 	}
-	it.Timeout, ok = duration(w.Timeout)
-	if !ok {
-		return nil, fmt.Errorf("decode work item %s of %s: a timeout of %d ms", h.ID, h.Object, w.Timeout)
+	life, ok := duration(w.Life)
+	if w.Version < 1 || w.ID == "" || w.Engine == "" || w.Object == "" || w.Zone == "" || !ok || life == 0 {
+		return nil, fmt.Errorf("decode work item: version %d lacks an id, engine, object, zone or life", w.Version)
+	}
+	it := &Item{ID: w.ID, Engine: w.Engine, Object: w.Object, Zone: w.Zone, Life: life}
+	switch {
+	case w.Need > Version:
+		return it, &TooNew{Need: w.Need}
+	case failure != nil:
+		return nil, fmt.Errorf("decode work item %s of %s: %w", w.ID, w.Object, failure)
+	}
+	if it.Timeout, ok = duration(w.Timeout); !ok {
+		return nil, fmt.Errorf("decode work item %s of %s: a timeout of %d ms", w.ID, w.Object, w.Timeout)
 	}
 	c := &w.Check
 	it.Address, it.Env, it.Due, it.Sent = w.Address, w.Env, w.Due, w.Sent

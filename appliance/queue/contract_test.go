@@ -127,7 +127,7 @@ func longItem(t *testing.T, q Queue) {
 
 func givenBack(t *testing.T, q Queue) {
 	d, b := dispatcher(t, q, "e"), newDiary()
-	s := source(t, q, inZone("w1", "dmz", 1))
+	s := source(t, q, inZone("w1", "dmz", 4)) // it still asks for three more
 	out := ask(t.Context(), d, item("dmz", 1))
 	<-s.Items()
 	go work(source(t, q, inZone("w2", "dmz", 1)), "w2", 0, b)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -148,6 +149,7 @@ type side struct {
 	failed  chan struct{}
 	failure error
 	subs    []*nats.Subscription
+	leaving atomic.Bool // ends of subscriptions are expected
 }
 
 func newSide(q *JetStream) *side {
@@ -156,23 +158,21 @@ func newSide(q *JetStream) *side {
 
 // subscribe begins to receive from a subject; the end of the subscription is
 // the end of the side.
-func (s *side) subscribe(subject string, fn nats.MsgHandler) error {
+func (s *side) subscribe(subject string, fn nats.MsgHandler) (*nats.Subscription, error) {
 	sub, err := s.queue.nc.Subscribe(subject, fn)
 	if err != nil {
-		return fmt.Errorf("subscribe to %s: %w", subject, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return fmt.Errorf("subscribe to %s: %w", subject, err)
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	sub.SetClosedHandler(func(subject string) {
-		select {
-		case <-s.over:
-		default:
+		if !s.leaving.Load() {
 			s.fail(fmt.Errorf("queue: the subscription to %s ended by itself", subject))
 		}
 	})
 	s.subs = append(s.subs, sub)
-	return nil
+	return sub, nil
 }
 
 // follow tells of every return of the connection until the side closes.
@@ -223,9 +223,10 @@ func (s *side) end(last func()) error {
 	var errs []error
 	s.ending.Do(func() {
 		last()
+		s.leaving.Store(true)
 		close(s.over)
 		for _, sub := range s.subs {
-			if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			if err := sub.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {
 				errs = append(errs, fmt.Errorf("end subscription to %s: %w", sub.Subject, err))
 			}
 		}

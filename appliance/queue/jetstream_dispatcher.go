@@ -37,10 +37,10 @@ func (q *JetStream) Dispatcher(ctx context.Context, engine string) (Dispatcher, 
 	d := &jetDispatcher{
 		side: newSide(q), id: engine, orders: newOrders(q.metrics), fleet: newFleet(q.timing.silent), again: make(chan struct{}),
 	}
-	err := errors.Join(
-		d.subscribe(q.names.root+".result."+token(engine)+".*", d.receive),
-		d.subscribe(q.names.root+".worker.*", d.announced),
-	)
+	_, err := d.subscribe(q.names.root+".result."+token(engine)+".*", d.receive)
+	if err == nil {
+		_, err = d.subscribe(q.names.root+".worker.*", d.announced)
+	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

@@ -48,11 +48,12 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 		p := &puller{queue: q, zone: zone, share: share, inbox: nats.NewInbox()}
 		p.fresh = func() { s.fresh(p) }
 		s.pullers = append(s.pullers, p)
-		if err := s.subscribe(p.inbox, func(m *nats.Msg) { s.receive(p, m) }); err != nil {
+		var err error
+		if p.sub, err = s.subscribe(p.inbox, func(m *nats.Msg) { s.receive(p, m) }); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	if err := s.subscribe(q.names.hello(), func(*nats.Msg) { s.announce(false) }); err != nil {
+	if _, err := s.subscribe(q.names.hello(), func(*nats.Msg) { s.announce(false) }); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.follow()
@@ -211,8 +212,14 @@ func (s *jetSource) Drain() {
 	if !first {
 		return
 	}
+	s.leaving.Store(true)
 	for _, p := range s.pullers {
 		p.stop()
+		// Without the subscription the server forgets the requests: what is given
+		// back from now on must not be sent here again.
+		if err := p.sub.Drain(); err != nil {
+			s.queue.log.Debug("requests could not be taken back, they end by themselves", "zone", p.zone, "err", err)
+		}
 	}
 	s.announce(true)
 }

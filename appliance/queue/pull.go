@@ -25,6 +25,7 @@ type puller struct {
 	zone  string
 	share int
 	inbox string
+	sub   *nats.Subscription
 	fresh func() // makes the consumer again; called on a goroutine
 
 	mu      sync.Mutex
