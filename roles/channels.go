@@ -188,7 +188,7 @@ func (c *channels) reach(w way, name string) (channel.Channel, error) {
 func (c *channels) command(h *object.Handler) (channel.Channel, error) {
 	g := c.config
 	return channel.NewCommand(channel.CommandOptions{
-		Handler: h, Run: c.run, ShellSigns: shellSigns, Done: c.done,
+		Handler: h, Run: c.run, ShellSigns: shellSigns, Done: c.done, Secrets: hiddenMacros(g.Config),
 		Source: func(m *message.Message, it *message.Item) *macro.Source {
 			src := c.macros.source(g, it.Object)
 			if it.Object == nil && it.ID != "" {
@@ -201,6 +201,19 @@ func (c *channels) command(h *object.Handler) (channel.Channel, error) {
 			return src
 		},
 	})
+}
+
+// hiddenMacros returns the macros that must not come back in the error of a command:
+// all but the paths that stand in the config itself, such as the directory of the
+// plugins.
+func hiddenMacros(c *config.Config) []string {
+	var hidden []string
+	for _, value := range c.Macros {
+		if text := value.Reveal(); value.Referred() || !strings.HasPrefix(text, "/") {
+			hidden = append(hidden, text)
+		}
+	}
+	return hidden
 }
 
 // stub stands for an object that the config has no more, so that its name at least

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,5 +208,28 @@ func TestThePasswordOfTheMailServerIsReadWhenItIsNeeded(t *testing.T) {
 	c, _, _ := newPeople(t, Notify{SMTPHost: "127.0.0.1", SMTPPort: 25, SMTPTLS: "starttls", SMTPUser: "u", SMTPFrom: "jaque@example.com", SMTPPasswordFile: "/nowhere"}, s)
 	if _, err := c.Resolve("ann", "email"); err != nil {
 		t.Error("a password that is not there yet is no reason to refuse the channel:", err)
+	}
+}
+
+func TestACommandHidesTheMacrosThatAreNoPaths(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "jaque.cue")
+	text := `hosts: web: {}
+settings: macros: {USER1: "/usr/lib/plugins", USER2: "env:TOKEN", USER3: "clear", USER4: "file:key"}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, problems := config.Load(path, config.Options{
+		AllZonesLocal: true,
+		LookupEnv:     func(string) (string, bool) { return "of the environment", true },
+		ReadSecret:    func(string) ([]byte, error) { return []byte("/like/a/path"), nil },
+	})
+	if len(problems) > 0 {
+		t.Fatal(problems.String())
+	}
+	got := hiddenMacros(cfg)
+	slices.Sort(got)
+	if want := []string{"/like/a/path", "clear", "of the environment"}; !slices.Equal(got, want) {
+		t.Errorf("hides %q, want %q", got, want)
 	}
 }

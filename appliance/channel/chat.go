@@ -86,7 +86,11 @@ func NewChat(o ChatOptions) (Channel, error) {
 	v := newVeil(ofChat(o.Address)...)
 	err := checkService(name, o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, v.clean(withoutAddress(err).Error()))
+		why := withoutAddress(err).Error()
+		if _, ok := err.(ownWords); !ok {
+			why = v.clean(why)
+		}
+		return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, why)
 	}
 	if o.Template, err = orChat(o.Template, "chat"); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -36,10 +35,10 @@ func checkService(name, address string) (err error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return errors.New("it is no address")
+		return ownWords("it is no address")
 	}
 	if slices.Contains(strings.Split(u.Query().Get("rooms"), ","), "") && u.Query().Has("rooms") {
-		return errors.New("a room has no name")
+		return ownWords("a room has no name")
 	}
 	var c matrix.Config
 	if err := c.SetURL(u); err != nil {
@@ -50,12 +49,17 @@ func checkService(name, address string) (err error) {
 
 const noHost = "it names no host"
 
+// ownWords is an error that holds nothing of the address.
+type ownWords string
+
+func (w ownWords) Error() string { return string(w) }
+
 // either is nil if something is as it must be, else an error.
-func either(ok bool, says string) error {
+func either(ok bool, says ownWords) error {
 	if ok {
 		return nil
 	}
-	return errors.New(says)
+	return says
 }
 
 // zulipHost is what the library takes for a host of Zulip.
@@ -75,22 +79,22 @@ func unusable(service types.Service) error {
 		return either(!strings.ContainsAny(s.Config.WebhookID+s.Config.Token, "/?#"), "token or ID holds what none can; write discord://TOKEN@ID")
 	case *zulip.Service:
 		if n := len([]rune(s.Config.Topic)); n > 60 {
-			return fmt.Errorf("the topic has %d characters; 60 is the most", n)
+			return ownWords(fmt.Sprintf("the topic has %d characters; 60 is the most", n))
 		}
 		return either(zulipHost.MatchString(s.Config.Host), "the host is no name with a domain such as example.zulipchat.com")
 	case *pagerduty.Service:
 		if !slices.Contains([]string{"critical", "error", "warning", "info"}, s.Config.Severity) {
-			return errors.New("severity is none; write critical, error, warning or info")
+			return ownWords("severity is none; write critical, error, warning or info")
 		}
 		return either(slices.Contains([]string{"trigger", "acknowledge", "resolve"}, s.Config.Action), "action is none; write trigger, acknowledge or resolve")
 	case *opsgenie.Service:
 		if s.Config.APIKey == "" {
-			return errors.New("the key is missing; write opsgenie://api.opsgenie.com/KEY")
+			return ownWords("the key is missing; write opsgenie://api.opsgenie.com/KEY")
 		}
 		return either(s.Config.Host != "", noHost)
 	case *bark.Service:
 		if s.Config.DeviceKey == "" {
-			return errors.New("the key of the device is missing; write bark://:KEY@HOST")
+			return ownWords("the key of the device is missing; write bark://:KEY@HOST")
 		}
 		return either(s.Config.Host != "", noHost)
 	case *ntfy.Service:
@@ -110,11 +114,11 @@ func unusableGotify(c *gotify.Config) error {
 	var v gotify.DefaultValidator
 	switch {
 	case c.Host == "":
-		return errors.New(noHost)
+		return ownWords(noHost)
 	case !v.ValidateToken(c.Token):
-		return fmt.Errorf("the token is none of an application: it has %d characters, not %d with A as the first; copy it from the page Apps of Gotify", len(c.Token), gotify.TokenLength)
+		return ownWords(fmt.Sprintf("the token is none of an application: it has %d characters, not %d with A as the first; copy it from the page Apps of Gotify", len(c.Token), gotify.TokenLength))
 	case v.ValidatePriority(c.Priority) != nil:
-		return errors.New("priority is not from -2 to 10")
+		return ownWords("priority is not from -2 to 10")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/discord"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/chat/matrix"
 	shoutrrrtelegram "github.com/nicholas-fedor/shoutrrr/pkg/services/chat/telegram"
+	"github.com/nicholas-fedor/shoutrrr/pkg/services/incident/pagerduty"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ifttt"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/ntfy"
 	"github.com/nicholas-fedor/shoutrrr/pkg/services/push/pushbullet"
@@ -68,6 +70,10 @@ func harness(service types.Service) {
 		}})
 	case *discord.Service:
 		s.HTTPClient = once{s.HTTPClient}
+	case *pagerduty.Service:
+		// Its own default is lost, and nobody listens at port 0.
+		s.Config.Port = cmp.Or(s.Config.Port, 443)
+		s.Config.Host = cmp.Or(s.Config.Host, "events.pagerduty.com")
 	}
 }
 
@@ -100,8 +106,11 @@ var notHanded = []string{"dial tcp", "dial udp", "no such host", "was refused", 
 // … and these that the message was and that no answer has come that can be read.
 var noAnswer = []string{
 	"EOF", "timeout", "Timeout", "deadline exceeded", "reset by peer", "broken pipe", "closed network connection", "server closed", "connection broken",
-	"connection lost", "unmarshal", "502 Bad Gateway", "mismatch",
+	"unmarshal", "mismatch",
 }
+
+// ofProxy finds the status by which a proxy says that it got no answer.
+var ofProxy = regexp.MustCompile(`\b50[24]\b`)
 
 // unanswered tells whether a message may have arrived although the service says that
 // it has failed.
@@ -114,7 +123,7 @@ func unanswered(service types.Service, text string, err error) bool {
 	if errors.As(err, &answered) && answered.StatusCode/100 == 2 {
 		return true // it was taken, only the answer cannot be read
 	}
-	return contains(says, noAnswer) || posts(service, text) > 1
+	return contains(says, noAnswer) || ofProxy.MatchString(says) || posts(service, text) > 1
 }
 
 func contains(text string, some []string) bool {

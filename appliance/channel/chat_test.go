@@ -112,6 +112,22 @@ func TestAnAddressOfAChatThatCannotBeSaysWhy(t *testing.T) {
 		{"mail", "smtp://u:s3cret@host/?to=a@b.c", "email:"},
 		{"too little", "slack://s3cretToken", "slack cannot use the address"},
 		{"no address", "ntfy://[s3cret", "ntfy cannot use the address"},
+		{"a token of the wrong length", "gotify://host/As3cret", "it has 7 characters, not 15 with A as the first"},
+		{"a priority that is none", "gotify://host/AzyoeNS.D4iJLVa?priority=99", "priority is not from -2 to 10"},
+		{"a token of the wrong length", "pushbullet://s3cret", "incorrect size"},
+		{"a topic without a server", "ntfy:///topic", "names no host"},
+		{"a device without a key", "bark://host/", "bark://:KEY@HOST"},
+		{"an alert without a key", "opsgenie://api.opsgenie.com/", "opsgenie://api.opsgenie.com/KEY"},
+		{"a severity that is none", "pagerduty://events.pagerduty.com/0123456789abcdef0123456789abcdef?severity=bad", "write critical, error, warning or info"},
+		{"an action that is none", "pagerduty://events.pagerduty.com/0123456789abcdef0123456789abcdef?action=bad", "write trigger"},
+		{"a host that Zulip has not", "zulip://bot:s3cret@localhost/?stream=ops&topic=a", "example.zulipchat.com"},
+		{"a topic that is too long", "zulip://bot:s3cret@a.example.com/?topic=" + strings.Repeat("x", 61), "60 is the most"},
+		{"a token with a slash", "discord://s3cret%2Ftoken@1234", "discord://TOKEN@ID"},
+		{"letters that Teams has not", "teams://" + strings.ToUpper(uuid) + "@" + uuid + "/" + hash + "/" + uuid + "/V2?host=example.webhook.office.com", "in small letters"},
+		{"a hook with one token", "rocketchat://host/s3cret/", "rocketchat://HOST/TOKEN/TOKEN"},
+		{"a space without its key", "googlechat://chat.googleapis.com/v1/spaces/a/messages?token=s3cret", "key=KEY"},
+		{"a room without a name", "matrix://bob:s3cret@host/?rooms=", "a room has no name"},
+		{"rooms without a server", "matrix://bob:s3cret@/?rooms=ops", "names no host"},
 	} {
 		if err := channel.CheckChat(c.address); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v", c.name, err)

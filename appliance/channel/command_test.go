@@ -216,3 +216,23 @@ func TestNoMoreCommandsAreBegunWhenTimeIsOver(t *testing.T) {
 		t.Errorf("ran %d", ran)
 	}
 }
+
+func TestACommandDoesNotBringASecretBack(t *testing.T) {
+	path, _ := script(t, `printf '%s %s' "$2" "$1" >&2; exit 3`)
+	for _, padding := range []int{0, 165, 180, 185} {
+		c, err := channel.NewCommand(channel.CommandOptions{
+			Handler: &object.Handler{Plugin: []string{path, "$USER3$", "fail" + strings.Repeat("x", padding)}}, Run: newRunner(t).Command,
+			Secrets: []string{"FILEMACSECRET", "of a gateway"},
+			Source: func(*message.Message, *message.Item) *macro.Source {
+				return &macro.Source{User: func(int) string { return "FILEMACSECRET" }}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Send(t.Context(), test())
+		if err == nil || !strings.Contains(err.Error(), "exit code 3: fail") || strings.Contains(err.Error(), "FILE") || !strings.Contains(err.Error(), "(secret)") {
+			t.Errorf("behind %d characters: %v", padding, err)
+		}
+	}
+}

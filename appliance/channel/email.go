@@ -109,7 +109,7 @@ func (e *Email) Send(ctx context.Context, m *message.Message) error {
 		return &Error{Err: fmt.Errorf("email: %w", err), Permanent: true}
 	}
 	if r.Trouble != "" {
-		e.o.Logger.Warn("the template for mail failed, jaque's own text goes out", "contact", e.o.To, "error", r.Trouble)
+		e.o.Logger.Warn("the template for mail failed, jaque's own text goes out", "contact", contactName(m), "error", r.Trouble)
 	}
 	msg, err := e.compose(m, &r)
 	if err != nil {
@@ -131,6 +131,14 @@ func (e *Email) Send(ctx context.Context, m *message.Message) error {
 		e.o.Logger.Warn("the mail server refuses a recipient, the others have got the mail", "server", e.server(), "error", r)
 	}
 	return nil
+}
+
+// contactName returns whose message it is.
+func contactName(m *message.Message) string {
+	if m.Contact == nil {
+		return ""
+	}
+	return m.Contact.Name
 }
 
 func (e *Email) tlsConfig() *tls.Config {

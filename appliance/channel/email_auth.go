@@ -28,7 +28,36 @@ func (s *session) signIn() error {
 	if err != nil {
 		return s.failed(step, err)
 	}
-	return s.step(step+" "+way+" as "+message.Line(o.User, headerLimit), func() error { return s.client.Auth(auth) })
+	s.secrets = append(s.secrets, password)
+	return s.step(step+" "+way+" as "+message.Line(o.User, headerLimit), func() error { return s.client.Auth(&overheard{auth, s}) })
+}
+
+// overheard signs in and remembers what was said, so that an answer which repeats it
+// shows nothing: with some ways that is the password itself.
+type overheard struct {
+	smtp.Auth
+	session *session
+}
+
+// Start begins to sign in.
+func (o *overheard) Start(server *smtp.ServerInfo) (string, []byte, error) {
+	way, said, err := o.Auth.Start(server)
+	o.keep(said)
+	return way, said, err
+}
+
+// Next answers what the server asks.
+func (o *overheard) Next(asked []byte, more bool) ([]byte, error) {
+	said, err := o.Auth.Next(asked, more)
+	o.keep(said)
+	return said, err
+}
+
+// keep remembers what was said but for the name of the user, which is no secret.
+func (o *overheard) keep(said []byte) {
+	if user := o.session.email.o.User; len(said) > 0 && string(said) != user {
+		o.session.secrets = append(o.session.secrets, string(said))
+	}
 }
 
 // choose prefers ways that do not show the password, and refuses to show it on the

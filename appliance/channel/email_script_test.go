@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"math/big"
@@ -32,6 +33,8 @@ type mailServer struct {
 	tls      *tls.Config
 	loopback bool // it looks as if it were on this machine
 	refuse   string
+	echo     string // what stands before what it repeats of the sign-in; "" = it lets sign in
+	secrets  []string
 
 	said  []string // what the client has said, line by line
 	mail  string   // what it has sent
@@ -128,7 +131,11 @@ func (s *mailServer) talk(conn net.Conn) {
 			}
 			conn, in = secured, bufio.NewReader(secured)
 		case "AUTH":
-			fmt.Fprint(conn, "235 welcome\r\n")
+			if s.echo == "" {
+				fmt.Fprint(conn, "235 welcome\r\n")
+				continue
+			}
+			s.repeat(conn, in, line)
 		case "RCPT":
 			if s.refuse != "" && strings.Contains(line, s.refuse) {
 				fmt.Fprint(conn, "550 5.1.1 nobody of that name\r\n")
@@ -213,4 +220,22 @@ func newEmail(t *testing.T, s *mailServer, o EmailOptions) *Email {
 		e.dialer = s.dial
 	}
 	return e
+}
+
+// repeat refuses a sign-in and says what it was told.
+func (s *mailServer) repeat(conn net.Conn, in *bufio.Reader, line string) {
+	words := strings.Fields(line)
+	said := words[2:]
+	for _, ask := range map[string][]string{
+		"LOGIN": {"Username:", "Password:"}, "SCRAM-SHA-256": {""}, "SCRAM-SHA-1": {""}, "CRAM-MD5": {"<1.2@mail.example.org>"},
+	}[words[1]] {
+		fmt.Fprintf(conn, "334 %s\r\n", base64.StdEncoding.EncodeToString([]byte(ask)))
+		answer, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		said = append(said, strings.TrimSpace(answer))
+	}
+	s.secrets = said[len(said)-1:]
+	fmt.Fprintf(conn, "535 5.7.8 %s %s is wrong\r\n", s.echo, s.secrets[0])
 }

@@ -35,7 +35,9 @@ type session struct {
 	client  *smtp.Client
 	stop    func() bool // takes back what the end of the context would do
 	secure  bool
-	mayHave bool // the mail is with the server, only the answer is missing
+	mayHave bool      // the mail is with the server, only the answer is missing
+	began   time.Time // of the step that goes on
+	secrets []string  // what was said to sign in
 }
 
 // meteredConn stops reading from a server that never ends.
@@ -57,7 +59,7 @@ func (c *meteredConn) Read(p []byte) (int, error) {
 
 // dial connects. The session ends with ctx.
 func (e *Email) dial(ctx context.Context) (*session, error) {
-	s := &session{email: e, ctx: ctx}
+	s := &session{email: e, ctx: ctx, began: time.Now()}
 	within, cancel := context.WithTimeout(ctx, e.o.Step)
 	defer cancel()
 	conn, err := e.dialer(within, "tcp", e.server())
@@ -72,6 +74,7 @@ func (e *Email) dial(ctx context.Context) (*session, error) {
 
 // patience gives the next step its time.
 func (s *session) patience(d time.Duration) {
+	s.began = time.Now()
 	s.conn.SetDeadline(time.Now().Add(d))
 	if s.ctx.Err() != nil {
 		s.conn.SetDeadline(time.Unix(1, 0))
@@ -136,7 +139,13 @@ func (s *session) deliver(from string, to []*mail.Address, msg *gomail.Msg) (ref
 		return nil, err
 	}
 	for _, a := range to {
-		err := s.step("RCPT TO "+a.Address, func() error { return s.client.Rcpt("<" + a.Address + ">") })
+		err := s.step("RCPT TO", func() error {
+			err := s.client.Rcpt("<" + a.Address + ">")
+			if answer := (*textproto.Error)(nil); errors.As(err, &answer) {
+				return aboutRecipient{a.Address, answer} // only then it is about the address
+			}
+			return err
+		})
 		var e *Error
 		switch {
 		case errors.As(err, &e) && e.Permanent:
@@ -186,24 +195,39 @@ func (s *session) finish(w io.Closer) error {
 	return nil
 }
 
+// aboutRecipient is what a server answers to the address of a recipient.
+type aboutRecipient struct {
+	address string
+	answer  *textproto.Error
+}
+
+func (a aboutRecipient) Error() string { return a.address + ": " + a.answer.Error() }
+func (a aboutRecipient) Unwrap() error { return a.answer }
+
 // failed says where the dialogue broke off and why, and whether trying again can
 // help.
 func (s *session) failed(step string, err error) error {
-	why := errors.New(message.Line(err.Error(), answerLimit))
+	v := newVeil(s.secrets...)
+	why := errors.New(v.clean(message.Line(err.Error(), answerLimit)))
 	var answer *textproto.Error
+	var about aboutRecipient
 	e := &Error{}
 	switch {
-	case s.ctx.Err() != nil:
-		why = fmt.Errorf("no time is left: %w", context.Cause(s.ctx))
-	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
-		why = fmt.Errorf("no answer within %s", s.email.o.Step)
 	case errors.As(err, &answer):
-		why = fmt.Errorf("the server says %w", why)
+		if errors.As(err, &about) {
+			step += " " + about.address
+		}
+		why = fmt.Errorf("the server says %s", v.clean(message.Line(answer.Error(), answerLimit)))
 		e.Permanent = refusal(step, answer.Code)
+	case s.ctx.Err() != nil:
+		why = fmt.Errorf("no time is left after waiting %s: %w", waited(time.Since(s.began)), context.Cause(s.ctx))
+	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
+		why = fmt.Errorf("no answer within %s: %w", waited(time.Since(s.began)), context.DeadlineExceeded)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		why = errors.New("the server closed the connection")
 	}
 	if s.mayHave && answer == nil {
+		e.MayHaveArrived = true
 		why = fmt.Errorf("%w; the mail may have arrived", why)
 	}
 	e.Err = fmt.Errorf("mail server %s: %s: %w", s.email.server(), step, why)

@@ -85,6 +85,14 @@ func withoutURL(ctx context.Context, err error) error {
 	return err
 }
 
+// waited says how long something took, as people say it.
+func waited(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
 // verdict returns what the answer means for the message: nil = taken.
 func (a *answer) verdict() *Error {
 	if a.status/100 == 2 {

@@ -16,7 +16,10 @@ const hidden = "(secret)"
 const shortest = 4
 
 // veil takes secrets out of texts, in all the ways in which libraries write them.
-type veil struct{ replace *strings.Replacer }
+type veil struct {
+	replace *strings.Replacer
+	all     []string // what is looked for, the longest first
+}
 
 func newVeil(secrets ...string) veil {
 	var all []string
@@ -29,11 +32,12 @@ func newVeil(secrets ...string) veil {
 	}
 	// The longest first, so that of a secret within another nothing is left over.
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	all = slices.Compact(all)
 	pairs := make([]string, 0, 2*len(all))
-	for _, s := range slices.Compact(all) {
+	for _, s := range all {
 		pairs = append(pairs, s, hidden)
 	}
-	return veil{strings.NewReplacer(pairs...)}
+	return veil{strings.NewReplacer(pairs...), all}
 }
 
 // forms returns how a text may come back: as it is, escaped for a URL, quoted, and
@@ -49,7 +53,36 @@ func forms(s string) []string {
 
 // clean returns a text without the secrets, on one line.
 func (v veil) clean(text string) string {
-	return strings.Join(strings.Fields(v.replace.Replace(text)), " ")
+	if v.replace == nil {
+		return text
+	}
+	pieces := strings.Split(text, cutOff)
+	for i, piece := range pieces {
+		pieces[i] = v.replace.Replace(piece)
+		if i < len(pieces)-1 {
+			pieces[i] = v.cleanEnd(pieces[i])
+		}
+	}
+	return strings.Join(strings.Fields(strings.Join(pieces, cutOff)), " ")
+}
+
+// cutOff is what stands where a text was cut.
+const cutOff = "…"
+
+// cleanEnd returns a text that was cut without the beginning of a secret at its end.
+func (v veil) cleanEnd(text string) string {
+	longest := 0
+	for _, s := range v.all {
+		for n := min(len(s)-1, len(text)); n >= shortest && n > longest; n-- {
+			if strings.HasSuffix(text, s[:n]) {
+				longest = n
+			}
+		}
+	}
+	if longest == 0 {
+		return text
+	}
+	return text[:len(text)-longest] + hidden
 }
 
 // ofURL returns what of an address is secret: everything but scheme, host and the

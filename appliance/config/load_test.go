@@ -278,6 +278,9 @@ settings: macros: {USER1: "file:pass", USER2: "env:TOKEN", USER3: "plain"}`
 		if got := c.Macros[name].Reveal(); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
+		if got := c.Macros[name].Referred(); got == (name == "USER3") {
+			t.Errorf("%s stands elsewhere is %v", name, got)
+		}
 	}
 	if asked != filepath.Join(dir, "pass") {
 		t.Errorf("read %s", asked)
