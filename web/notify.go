@@ -48,7 +48,7 @@ func (s *site) notifications(w http.ResponseWriter, r *http.Request) error {
 		Items []wire.Notification `json:"items"`
 		Next  string              `json:"next"`
 	}{Items: []wire.Notification{}}
-	open := s.explainOpen()
+	first, open := q.Before.Log == 0, s.explainOpen()
 	reader, full := s.noteReader(q.Query, q.outcome), false
 	for !full && len(answer.Items) < q.items && reader.goesOn() {
 		list, outcomes, err := reader.next(r)
@@ -75,6 +75,11 @@ func (s *site) notifications(w http.ResponseWriter, r *http.Request) error {
 	}
 	if answer.Next != "" {
 		answer.Next = strconv.FormatUint(q.Before.Log, 10)
+	}
+	if first && len(answer.Items) == 0 && answer.Next == "" {
+		if err := s.knownNames(r, q); err != nil {
+			return err
+		}
 	}
 	return s.json(w, r, answer)
 }
@@ -139,6 +144,10 @@ func inOrder(list, outcomes []event.Event) []event.Event {
 
 // selects tells whether a decision is asked for, and narrows it to the contact.
 func (q *noteQuery) selects(r *explain.Record) bool {
+	// The canary's rounds would hide everything else.
+	if r.Kind == notify.Heartbeat && q.kind == "" && q.Object == "" {
+		return false
+	}
 	if q.kind != "" && q.kind != r.Kind || q.contact != "" && !r.Narrow(q.contact) {
 		return false
 	}
@@ -176,6 +185,9 @@ func (s *site) openNotifications(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	all := s.openRequests()
+	if err := s.knownOpen(object.ID(v.Get("object")), v.Get("contact"), v.Get("channel"), all); err != nil {
+		return err
+	}
 	answer := struct {
 		Items []wire.OpenRequest `json:"items"`
 		Total int                `json:"total"`

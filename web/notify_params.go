@@ -21,7 +21,7 @@ func notifyParams() []wire.Param {
 		{Name: "object", Type: "string", Help: "host or host!service; default all"},
 		{Name: "contact", Type: "string", Help: "only decisions about this contact, and only what is about him"},
 		{Name: "channel", Type: "string", Help: "only with a message over this channel, as in email"},
-		{Name: "kind", Type: "string", Help: "PROBLEM, RECOVERY, …; default all"},
+		{Name: "kind", Type: "string", Help: "PROBLEM, RECOVERY, …; default all, without an object all but HEARTBEAT, the rounds of the canary"},
 		{Name: "outcome", Type: "string", Help: "one of " + strings.Join(noteOutcomes(), ", ") + "; default all"},
 		{Name: "since", Type: "string", Help: "RFC 3339, inclusive"},
 		{Name: "until", Type: "string", Help: "RFC 3339, exclusive"},

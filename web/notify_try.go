@@ -104,11 +104,17 @@ func (s *site) mayTry(contact, channel string) error {
 
 // unknownContact is the fault for a contact that is not configured.
 func (s *site) unknownContact(name string) error {
+	best := nearestOf(name, slices.Sorted(maps.Keys(s.Projection.Set().Contacts)))
+	return unknownAsked(&explain.Unknown{What: "contact", Name: short(name), Near: best})
+}
+
+// nearestOf returns the first of the names that are nearest, "" if none is near.
+func nearestOf(name string, names []string) string {
 	best, least := "", min(4, len(name)/2+1)
-	for _, known := range slices.Sorted(maps.Keys(s.Projection.Set().Contacts)) {
+	for _, known := range names {
 		if d := near.Distance(name, known, least); d < least {
 			best, least = known, d
 		}
 	}
-	return unknownAsked(&explain.Unknown{What: "contact", Name: short(name), Near: best})
+	return best
 }
