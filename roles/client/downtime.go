@@ -47,7 +47,7 @@ such time after -start. DURATION is 30m, 2h, 1h30m, 1d or 1w.
 			text: `Lists the downtimes of everything, of one object or of what a filter matches: first
 the rules, which are downtimes for many objects or many times, with whom they are
 for, how many objects have one now and when it is their next time; then each
-object's own, with the rule it was made from. Times are in UTC.
+object's own, with the rule it was made from. Times are those of this machine's clock.
 `,
 			options: []option{
 				{name: "filter", arg: "FILTER", help: "only of objects that match"},

@@ -106,7 +106,7 @@ func (c *call) showItems(all page, columns []string) error {
 		}
 		var cells []string
 		for _, column := range columns {
-			cells = append(cells, cell(item, column))
+			cells = append(cells, c.clock().cell(item, column))
 		}
 		t.add(cells...)
 	}
@@ -132,13 +132,13 @@ func (c *call) showRules(rules []json.RawMessage) error {
 		if r.Flexible > 0 {
 			when += ", flexible " + time.Duration(r.Flexible*float64(time.Second)).String()
 		}
-		t.add(r.ID, r.Target, when, utc(start), utc(end), strconv.Itoa(r.Objects), r.Author, r.Comment)
+		t.add(r.ID, r.Target, when, c.clock().at(start), c.clock().at(end), strconv.Itoa(r.Objects), r.Author, r.Comment)
 	}
 	return t.write(c.Stdout)
 }
 
 // cell is a field of an item for people.
-func cell(item map[string]any, column string) string {
+func (k clock) cell(item map[string]any, column string) string {
 	if column == "STATE" {
 		if at, _ := item["started"].(string); at != "" {
 			return "running"
@@ -146,11 +146,11 @@ func cell(item map[string]any, column string) string {
 		return "waiting"
 	}
 	if column == "END" {
-		return ending(item)
+		return k.ending(item)
 	}
 	switch v := item[strings.ToLower(column)].(type) {
 	case string:
-		return utc(v)
+		return k.at(v)
 	case nil:
 		return ""
 	default:
@@ -164,16 +164,16 @@ func cell(item map[string]any, column string) string {
 
 // ending is when a downtime ends as things are: one that runs may end earlier or
 // later than it was scheduled, and one may end with another.
-func ending(item map[string]any) string {
+func (k clock) ending(item map[string]any) string {
 	text := func(name string) string { s, _ := item[name].(string); return s }
 	length, _ := item["flexible"].(float64)
 	switch {
 	case text("trigger") != "" && length == 0:
 		return "ends with " + text("trigger")
 	case text("started") != "" && text("until") != "":
-		return utc(text("until"))
+		return k.at(text("until"))
 	}
-	return utc(text("end"))
+	return k.at(text("end"))
 }
 
 // status returns the exit status of an error.
