@@ -142,7 +142,7 @@ func (s *Sink) drop(b *Batch, i int, reason string) {
 	what := b.describe(i)
 	s.change(func(st *State) {
 		st.Refused++
-		st.LastRefused = what + ": " + reason
+		st.LastRefused, st.RefusedAt = what+": "+reason, time.Now()
 		// The first ones are shown, then each that makes their number double.
 		if n := st.Refused; n <= 10 || n&(n-1) == 0 {
 			s.log.Warn("target of a sink refuses an item for good, it is left out", "item", what, "err", reason, "refused", n)

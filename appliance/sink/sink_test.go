@@ -396,8 +396,12 @@ func TestAnUnprovenTargetThatRefusesEverythingIsNotBelievedAtOnce(t *testing.T) 
 		s, stop = w.run()
 		w.measure(3)
 		time.Sleep(15 * time.Minute)
-		if got := s.State(); got.Refused != 3 || got.Behind != 0 {
+		if got := s.State(); got.Refused != 3 || got.Behind != 0 || len(s.Trouble()) != 1 {
 			t.Errorf("after its patience the sink is at %+v", got)
+		}
+		time.Sleep(time.Hour)
+		if got := s.Trouble(); len(got) != 0 {
+			t.Errorf("what was refused long ago is still trouble: %q", got)
 		}
 		stop()
 	})

@@ -16,6 +16,7 @@ type State struct {
 	Taken       uint64           // items since the start
 	Refused     uint64           // items that the target refused for good since the start
 	LastRefused string           // the newest of them and why
+	RefusedAt   time.Time        // when that was
 	Failing     time.Time        // since when the target takes nothing; zero = it works
 	Reason      string           // why
 	Unsaved     string           // why the position is not known or kept; "" = it is
@@ -43,6 +44,9 @@ func (s *Sink) change(f func(st *State)) {
 
 func (s *Sink) position() journal.Position { return s.State().Position }
 
+// refusedFor is how long a refusal is told as trouble; the metrics keep it.
+const refusedFor = time.Hour
+
 // Trouble says in sentences what is wrong.
 func (s *Sink) Trouble() []string {
 	st := s.State()
@@ -54,7 +58,7 @@ func (s *Sink) Trouble() []string {
 	if st.Unsaved != "" {
 		all = append(all, fmt.Sprintf("sink %s: its position is not kept: %s", s.opt.Name, st.Unsaved))
 	}
-	if st.Refused > 0 {
+	if st.Refused > 0 && time.Since(st.RefusedAt) < refusedFor {
 		all = append(all, fmt.Sprintf("sink %s: %d of %d items were refused for good and left out, last %s",
 			s.opt.Name, st.Refused, st.Refused+st.Taken, st.LastRefused))
 	}

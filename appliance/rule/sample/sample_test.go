@@ -76,71 +76,93 @@ func TestMapping(t *testing.T) {
 	}{
 		{
 			"a path for Graphite has nodes without dots and blanks",
-			sample.Mapping{Name: "jaque.{host}.{check}.{metric}", Charset: sample.Path}, service, "'/var log.x'=3",
-			[]string{"jaque.web_01_example.GET__._var_log_x 3 @1000"}, nil,
+			sample.Mapping{Name: "jaque.{host}.{check}.{metric}", Charset: sample.Path},
+			service, "'/var log.x'=3",
+			[]string{"jaque.web_01_example.GET__._var_log_x 3 @1000"},
+			nil,
 		},
 		{
 			"a host's own check is called host where a name is needed",
-			sample.Mapping{Name: "{check}.{service}.{metric}", Charset: sample.Path}, host, "rta=1",
-			[]string{"host._.rta 1 @1000"}, nil,
+			sample.Mapping{Name: "{check}.{service}.{metric}", Charset: sample.Path},
+			host, "rta=1",
+			[]string{"host._.rta 1 @1000"},
+			nil,
 		},
 		{
 			"labels tell series apart, and one without a value is none",
-			sample.Mapping{Name: "jaque_metric", Labels: labelled}, host, "rta=1ms",
-			[]string{`jaque_metric{host="web 01.example",metric="rta",unit="ms"} 1 @1000 ms`}, nil,
+			sample.Mapping{Name: "jaque_metric", Labels: labelled},
+			host, "rta=1ms",
+			[]string{`jaque_metric{host="web 01.example",metric="rta",unit="ms"} 1 @1000 ms`},
+			nil,
 		},
 		{
 			"labels of the object are copied, a service's in front of its host's",
-			sample.Mapping{Name: "m_{metric}", Copy: []string{"env", "0day", "none"}, Charset: sample.Prometheus}, service, "a-b=1",
-			[]string{`m_a_b{_0day="x",env="test"} 1 @1000`}, nil,
+			sample.Mapping{Name: "m_{metric}", Copy: []string{"env", "0day", "none"}, Charset: sample.Prometheus},
+			service, "a-b=1",
+			[]string{`m_a_b{_0day="x",env="test"} 1 @1000`},
+			nil,
 		},
 		{
 			"labels may be templates and fixed texts",
-			sample.Mapping{Name: "{metric}", Labels: map[string]string{"dc": "fra1", "where": "{zone}/{label.env}", "empty": "{label.no}"}}, service, "a=1",
-			[]string{`a{dc="fra1",where="dmz/test"} 1 @1000`}, nil,
+			sample.Mapping{Name: "{metric}", Labels: map[string]string{"dc": "fra1", "where": "{zone}/{label.env}", "empty": "{label.no}"}},
+			service, "a=1",
+			[]string{`a{dc="fra1",where="dmz/test"} 1 @1000`},
+			nil,
 		},
 		{
 			"units are scaled to base units, and unknown ones stay",
-			sample.Mapping{Name: "{metric}", Scale: true}, host, "a=250ms b=2KB c=1Mb d=50% e=3c f=7quux g=5us h=4",
+			sample.Mapping{Name: "{metric}", Scale: true},
+			host, "a=250ms b=2KB c=1Mb d=50% e=3c f=7quux g=5us h=4",
 			[]string{
 				"a 0.25 @1000 seconds", "b 2048 @1000 bytes", "c 1e+06 @1000 bits", "d 50 @1000 percent", "e 3 @1000 counter", "f 7 @1000 quux",
 				"g 5e-06 @1000 seconds", "h 4 @1000",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"units are left alone",
-			sample.Mapping{Name: "{metric}"}, host, "a=250ms e=3c",
-			[]string{"a 250 @1000 ms", "e 3 @1000 counter"}, nil,
+			sample.Mapping{Name: "{metric}"},
+			host, "a=250ms e=3c",
+			[]string{"a 250 @1000 ms", "e 3 @1000 counter"},
+			nil,
 		},
 		{
 			"thresholds and limits are series of their own, scaled like the value",
-			sample.Mapping{Name: "{metric}", Thresholds: true, Scale: true}, host, "t=5ms;10;10:20;0;100 c=1c;2",
+			sample.Mapping{Name: "{metric}", Thresholds: true, Scale: true},
+			host, "t=5ms;10;10:20;0;100 c=1c;2",
 			[]string{
 				"t 0.005 @1000 seconds", "t_warn 0.01 @1000 seconds", "t_crit 0.02 @1000 seconds", "t_crit_low 0.01 @1000 seconds",
 				"t_min 0 @1000 seconds", "t_max 0.1 @1000 seconds", "c 1 @1000 counter", "c_warn 2 @1000",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"bounds without end are no series",
-			sample.Mapping{Name: "{metric}", Thresholds: true}, host, "t=5;10:;~:20",
-			[]string{"t 5 @1000", "t_warn_low 10 @1000", "t_crit 20 @1000"}, nil,
+			sample.Mapping{Name: "{metric}", Thresholds: true},
+			host, "t=5;10:;~:20",
+			[]string{"t 5 @1000", "t_warn_low 10 @1000", "t_crit 20 @1000"},
+			nil,
 		},
 		{
 			"what is no number is left out with its reason",
-			sample.Mapping{Name: "{metric}", Scale: true}, host, "a=U b=1,5 c=2 c=3 d=1e300EB x",
+			sample.Mapping{Name: "{metric}", Scale: true},
+			host, "a=U b=1,5 c=2 c=3 d=1e300EB x",
 			[]string{"c 2 @1000"},
 			[]string{"unreadable b=1,5", "unreadable x", "unknown a", "repeated c", "unreadable d"},
 		},
 		{
 			"names that become one in the target are told apart no more",
-			sample.Mapping{Name: "{metric}", Charset: sample.Prometheus}, host, "a-b=1 a_b=2 '//'=3",
+			sample.Mapping{Name: "{metric}", Charset: sample.Prometheus},
+			host, "a-b=1 a_b=2 '//'=3",
 			[]string{"a_b 1 @1000"},
 			[]string{"repeated a_b", "nameless //"},
 		},
 		{
 			"a name for Prometheus does not begin with a digit",
-			sample.Mapping{Name: "{metric}", Charset: sample.Prometheus}, host, "5min=1",
-			[]string{"_5min 1 @1000"}, nil,
+			sample.Mapping{Name: "{metric}", Charset: sample.Prometheus},
+			host, "5min=1",
+			[]string{"_5min 1 @1000"},
+			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,6 +259,18 @@ func TestEverySampleIsOneThatTheTargetTakes(t *testing.T) {
 			} else {
 				seen[line] = true
 			}
+		}
+	})
+}
+
+func FuzzParseTemplate(f *testing.F) {
+	for _, text := range []string{"jaque.{host}.{check}.{metric}", "{label.env}", "{", "}", "{}", "a{b}c", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := sample.ParseTemplate(text)
+		if err == nil && strings.Count(text, "{") != strings.Count(text, "}") {
+			t.Errorf("%q is a template", text)
 		}
 	})
 }

@@ -10,9 +10,22 @@ import (
 // escaping are the bytes that a backslash in front may escape for some reader.
 const escaping = ", =\"\\"
 
+// bare tells whether a text needs no escape anywhere.
+func bare(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c == ',' || c == '=' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 // escape appends a text with a backslash in front of each byte of special. A
 // backslash of the text itself that would escape what follows becomes a slash.
 func escape(dst []byte, text, special string) []byte {
+	if bare(text) {
+		return append(dst, text...)
+	}
 	for i := range len(text) {
 		c := text[i]
 		switch {

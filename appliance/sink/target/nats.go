@@ -24,7 +24,6 @@ type subject struct {
 	stream  bool
 	nc      *nats.Conn
 	js      jetstream.JetStream
-	buf     []byte
 }
 
 func newNATS(_ *Setup, s *settings) (sink.Target, error) {
