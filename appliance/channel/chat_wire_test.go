@@ -8,9 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -131,4 +134,63 @@ func TestEachMessageOverAChatIsTheOneThatItIs(t *testing.T) {
 		})
 	}
 	t.Logf("cases: %d", len(everyService))
+}
+
+func TestAServiceThatSignsInDoesSoAgainAfterAFailure(t *testing.T) {
+	var calls []string
+	var refuse bool
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		calls = append(calls, r.Method+" "+r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+		if refuse && !strings.HasSuffix(r.URL.Path, "/login") {
+			say(401, `{"errcode":"M_UNKNOWN_TOKEN","error":"gone"}`)(w, r)
+			return
+		}
+		say(200, `{"flows":[{"type":"m.login.password"}],"access_token":"one","room_id":"!ops:example.com"}`)(w, r)
+	})
+	c := newChat(t, "matrix://bob:password@"+strings.TrimPrefix(server, "http://")+"/?rooms=ops&disableTLS=yes")
+	logins := func() int { return strings.Count(strings.Join(calls, "\n"), "POST login") }
+	for range 2 {
+		if err := c.Send(t.Context(), problem()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if logins() != 1 {
+		t.Errorf("signed in %d times for two messages: %q", logins(), calls)
+	}
+	refuse = true
+	checkError(t, c.Send(t.Context(), problem()), false, false, 0, "chat matrix")
+	refuse = false
+	if err := c.Send(t.Context(), problem()); err != nil || logins() != 2 {
+		t.Errorf("%v, signed in %d times: %q", err, logins(), calls)
+	}
+}
+
+func TestAChatKeepsNoConnections(t *testing.T) {
+	var open atomic.Int32
+	s := httptest.NewUnstartedServer(say(200, "{}"))
+	s.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+		switch is {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	for name, address := range overHTTP {
+		c := newChat(t, address(s.Listener.Addr().String()))
+		for range 20 {
+			if err := c.Send(t.Context(), problem()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		// The server hears of it a little later.
+		for wait := time.Now(); open.Load() > 1 && time.Since(wait) < 5*time.Second; {
+			runtime.Gosched()
+		}
+		if n := open.Load(); n > 1 {
+			t.Errorf("%s: %d connections are open after 20 messages", name, n)
+		}
+	}
 }
