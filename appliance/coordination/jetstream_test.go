@@ -190,7 +190,9 @@ func TestAWatchThatEndsEndsTheMember(t *testing.T) {
 	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
 		a := start(t, keys, Engines, "a", "1")
 		time.Sleep(time.Second)
+		a.fault.mu.Lock()
 		a.fault.unwatch()
+		a.fault.mu.Unlock()
 		err := <-a.ended
 		if err == nil || !strings.Contains(err.Error(), "ended by itself") {
 			t.Errorf("ended with %v", err)

@@ -74,7 +74,7 @@ func TestViewsAgreeWhateverHappens(t *testing.T) {
 			fmt.Sprint(rapid.IntRange(0, 8000).Draw(t, "ms"), "ms"),
 		}
 	}), 3, 15)
-	for seed := range 12 {
+	for seed := range 8 {
 		script := steps.Example(seed)
 		fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
 			f := &lawFleet{t: t, keys: keys, live: map[string]*member{}}

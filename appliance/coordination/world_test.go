@@ -78,7 +78,10 @@ func (f *faulty) put(ctx context.Context, key string, value []byte, expect uint6
 }
 
 func (f *faulty) watch(ctx context.Context, patterns ...string) (<-chan struct{}, error) {
-	ctx, f.unwatch = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	f.mu.Lock()
+	f.unwatch = cancel
+	f.mu.Unlock()
 	return f.bucket.watch(ctx, patterns...)
 }
 
