@@ -105,7 +105,7 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
 	}
 	from := s.from(at, found, end)
 	s.inbox.begin(from)
-	s.change(func(st *State) { st.Position, st.End = from, end })
+	s.change(func(st *State) { st.Began, st.Position, st.End = time.Now(), from, end })
 	if !found || from != at {
 		s.save(ctx, time.Now(), true) // so that a crash from here on loses nothing
 	} else {

@@ -11,6 +11,7 @@ import (
 
 // State is how a sink does.
 type State struct {
+	Began       time.Time        // when it was known where to go on; zero = not yet
 	Position    journal.Position // behind what the target has taken
 	End         journal.Position // of the log, as of some seconds ago
 	Taken       uint64           // items since the start
