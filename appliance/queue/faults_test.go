@@ -269,30 +269,37 @@ func TestWhatCannotBeExecutedIsAnsweredOrLeft(t *testing.T) {
 	})
 }
 
-// zoneUser is what a server must allow a worker of one zone, and no more.
-func zoneUser(name, zone string) *server.User {
-	n := namesFor("")
-	c := n.stream + "." + n.consumer(zone)
+// user is somebody with these rights on the server.
+func user(name string, r Rights) *server.User {
 	return &server.User{Username: name, Password: "x", Permissions: &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{
-			"$JS.API.CONSUMER.CREATE." + c + "." + n.check(zone), "$JS.API.CONSUMER.MSG.NEXT." + c, "$JS.ACK." + c + ".>",
-			n.root + ".result.*." + token(zone), n.worker(zone),
-		}},
-		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>", n.hello()}},
+		Publish: &server.SubjectPermission{Allow: r.Publish}, Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
 	}}
+}
+
+// as connects with a user's name and inbox.
+func as(name string, r Rights) nats.Option {
+	return func(o *nats.Options) error {
+		return errors.Join(nats.UserInfo(name, "x")(o), nats.CustomInboxPrefix(r.Inbox)(o))
+	}
 }
 
 // A worker lives with the rights of its zone; with them it can neither read
 // another zone's work nor answer it.
 func TestAServerKeepsZonesApart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		h := newHub(t, &server.User{Username: "engine", Password: "x"}, zoneUser("dmz", "dmz"), zoneUser("lab", "lab"))
-		eq, _ := h.process(nats.UserInfo("engine", "x"))
-		wq, _ := h.process(nats.UserInfo("dmz", "x"))
+		er, dmz, lab := EngineRights("", "e"), WorkerRights("", "w1", []string{"dmz", "büro 1"}), WorkerRights("", "w2", []string{"lab"})
+		h := newHub(t, user("engine", er), user("dmz", dmz), user("lab", lab))
+		needed := nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { t.Errorf("a right is missing: %v", err) })
+		eq, _ := h.process(as("engine", er), needed)
+		wq, _ := h.process(as("dmz", dmz), needed)
 		d, b := dispatcher(t, eq, "e"), newDiary()
 		go work(source(t, wq, inZone("w1", "dmz", 4)), "w1", 5*time.Second, b)
 		if _, err := d.Do(t.Context(), item("dmz", 1)); err != nil || len(b.runs) != 1 {
 			t.Errorf("with the rights of its zone: %v", err)
+		}
+		go work(source(t, wq, inZone("w3", "büro 1", 4)), "w3", 0, b)
+		if _, err := d.Do(t.Context(), item("büro 1", 2)); err != nil {
+			t.Errorf("in its second zone: %v", err)
 		}
 		if d.Fleet().Live("dmz") != 1 {
 			t.Error("its announcements do not arrive")
@@ -300,13 +307,13 @@ func TestAServerKeepsZonesApart(t *testing.T) {
 
 		// The subject of every request that "lab" is to be refused.
 		var refused []string
-		lq, _ := h.process(nats.UserInfo("lab", "x"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		lq, _ := h.process(as("lab", lab), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				refused = append(refused, err.Error())
 			}
 		}))
 		probes := []string{
-			lq.names.result("e", "dmz"), lq.names.worker("dmz"), lq.names.check("dmz"), lq.names.check("lab"),
+			lq.names.result("e", "dmz"), dmz.Inbox + ".x", er.Inbox + ".x", lq.names.worker("dmz"), lq.names.check("dmz"), lq.names.check("lab"),
 			"$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-dmz", "$JS.ACK.JAQUE_WORK.zone-dmz.1.1.1.1.0", "$JS.API.STREAM.MSG.GET.JAQUE_WORK",
 			"$JS.API.STREAM.DELETE.JAQUE_WORK", "$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-lab.jaque.work.check.dmz", "jaque.log.web01", "$KV.JAQUE_MEMBERS.x",
 		}
@@ -315,7 +322,7 @@ func TestAServerKeepsZonesApart(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, subject := range []string{"jaque.work.check.>", "jaque.work.result.>", "jaque.log.>", "$JS.>", ">"} {
+		for _, subject := range []string{"jaque.work.check.>", "jaque.work.result.>", "jaque.log.>", "_INBOX.>", dmz.Inbox + ".>", er.Inbox + ".>", "$JS.>", ">"} {
 			probes = append(probes, subject)
 			if _, err := lq.nc.Subscribe(subject, func(*nats.Msg) { t.Errorf("%s can be read", subject) }); err != nil {
 				t.Error(err)

@@ -45,7 +45,7 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 	s := &jetSource{side: newSide(q), Worker: w, held: map[*jetDelivery]bool{}}
 	s.items = make(chan Delivery, share*len(w.Zones))
 	for _, zone := range w.Zones {
-		p := &puller{queue: q, zone: zone, share: share, inbox: nats.NewInbox()}
+		p := &puller{queue: q, zone: zone, share: share, inbox: q.nc.NewInbox()}
 		p.fresh = func() { s.fresh(p) }
 		s.pullers = append(s.pullers, p)
 		var err error
