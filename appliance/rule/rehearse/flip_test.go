@@ -21,13 +21,16 @@ import (
 // begin is when trials start: a time at which all periods of them are fresh.
 const begin = object.Time(1_767_225_600_000) // 2026-01-01
 
+// longestCheck is how long the checks of a trial take at most.
+const longestCheck object.Time = 300
+
 // flip turns one gate around, a moment before the decision in which it has blocked:
 // by a change of the config from then on, or by what an operator or a check does.
 type flip struct {
 	gate   notify.Gate
 	at     object.Time
 	config func(*object.Set)
-	act    *rehearse.Act
+	acts   []rehearse.Act
 }
 
 // flipped is a scene with gates turned around.
@@ -39,13 +42,10 @@ type flipped struct {
 func (f *flipped) run() *rehearse.Outcome {
 	s := f.trial.Scene()
 	times := map[object.Time]bool{}
-	acts := slices.Clone(s.Acts)
 	for _, x := range f.flips {
 		times[x.at] = true
-		if x.act != nil {
-			acts = append(acts, *x.act)
-		}
 	}
+	acts := slices.Clone(s.Acts)
 	for at := range times {
 		set := f.trial.Set()
 		for _, x := range f.flips {
@@ -54,6 +54,9 @@ func (f *flipped) run() *rehearse.Outcome {
 			}
 		}
 		acts = append(acts, rehearse.Act{At: at, Set: set})
+	}
+	for _, x := range f.flips {
+		acts = append(acts, x.acts...)
 	}
 	slices.SortStableFunc(acts, func(a, b rehearse.Act) int { return cmp.Compare(a.At, b.At) })
 	s.Acts = acts
@@ -79,8 +82,10 @@ func policies(id object.ID, change func(*object.Set, *object.Notification)) func
 func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
 	host := object.HostID(e.Object.Host())
 	f = flip{gate: notify.Gate(e.Gate), at: at}
-	do := func(id object.ID, c fold.Command) { f.act = &rehearse.Act{At: at, Object: id, Command: c} }
-	tell := func(c program.Command) { f.act = &rehearse.Act{At: at, Program: c} }
+	do := func(id object.ID, c fold.Command) {
+		f.acts = append(f.acts, rehearse.Act{At: at, Object: id, Command: c})
+	}
+	tell := func(c program.Command) { f.acts = append(f.acts, rehearse.Act{At: at, Program: c}) }
 	contact := func(change func(*object.ContactNotification)) {
 		f.config = func(set *object.Set) { change(set.Contacts[e.Contact].Notify) }
 	}
@@ -119,7 +124,8 @@ func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
 	case notify.GateRepeat, notify.GateInterval:
 		do(e.Object, fold.DelayNotification{Until: at, Author: "op"})
 	case notify.GateHost:
-		do(host, fold.Result{State: object.Up, Output: "submitted"})
+		// A check that began before the host came back proves nothing.
+		f.acts = append(f.acts, rehearse.Act{At: at - longestCheck, Object: host, Command: fold.Result{State: object.Up, Output: "submitted"}})
 	case notify.GateChosen:
 		f.config = policies(e.Object, func(set *object.Set, n *object.Notification) {
 			n.Contacts = with(n.Contacts, set.Contacts[e.Contact])
