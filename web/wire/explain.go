@@ -65,7 +65,7 @@ type NoteChange struct {
 	Gate    notify.Gate `json:"gate"`
 	Contact string      `json:"contact,omitempty"` // whose gate it is
 	At      Time        `json:"at"`                // the time that would have to come, null = time does not help
-	Number  int32       `json:"number,omitempty"`  // which notification of the problem it would have to be
+	Number  int32       `json:"number"`            // which notification of the problem it would have to be
 	Text    string      `json:"text"`
 }
 

@@ -32,7 +32,7 @@ func notifySchemas() dict {
 		}),
 		"NoteChange": record(dict{
 			"gate": typed("string"), "contact": typed("string"), "at": said("time", "the time that would have to come, null = time does not help"),
-			"number": said("integer", "which notification of the problem it would have to be, absent = that does not help"), "text": typed("string"),
+			"number": said("integer", "which notification of the problem it would have to be, 0 = that does not help"), "text": typed("string"),
 		}),
 		"NoteAhead": record(dict{
 			"at": typed("time"), "last": typed("time"), "number": typed("integer"), "times": typed("integer"), "more": typed("boolean"),

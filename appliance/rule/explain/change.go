@@ -103,6 +103,10 @@ func (d *draft) contact(out *notify.Outcome, who string) {
 			return
 		}
 	}
+	if c.Gate == notify.GateChosen && d.heldBack(who) {
+		d.interval()
+		return
+	}
 	if c.Gate == notify.GateChosen && !d.still {
 		if at, why := d.turn(who); at != 0 {
 			d.waitFor(c, at, why)
@@ -115,6 +119,28 @@ func (d *draft) contact(out *notify.Outcome, who string) {
 	c.Text = d.ofContact(c.Gate, who)
 	d.add(c)
 	liftContact(d.in, c.Gate, who)
+}
+
+// heldBack tells whether a contact is not chosen only because the interval still runs:
+// those alone are told before its end for whom something has begun.
+func (d *draft) heldBack(who string) bool {
+	next := d.in.Fields.Next
+	return d.in.Kind == notify.Problem && (next == notify.Never || next > d.in.Now) && d.chosenAt(d.in.Now, who)
+}
+
+// interval lets the interval be over.
+func (d *draft) interval() {
+	c := Change{Gate: notify.GateInterval}
+	switch next := d.in.Fields.Next; {
+	case next == notify.Never:
+		c.Gate = notify.GateRepeat
+	case !d.still:
+		d.waitFor(c, next, "the interval is over")
+		return
+	}
+	c.Text = d.ofObject(c.Gate)
+	d.add(c)
+	lift(d.in, c.Gate)
 }
 
 // anybody takes away what blocks the contact to whom the least stands in the way.
