@@ -132,17 +132,15 @@ func (n *noteReader) fromOutcomes(r *http.Request) ([]event.Event, error) {
 		var list []event.Event
 		if len(n.ids) > 0 {
 			q := n.q
-			q.IDs = n.ids
+			if q.IDs = n.ids; !n.all {
+				q.After = n.behind - 1
+			}
 			var err error
 			if list, err = n.s.history(r, q); err != nil {
 				return nil, err
 			}
 		}
-		full := len(list) == n.q.Limit
-		if !n.all {
-			list = slices.DeleteFunc(list, func(e event.Event) bool { return e.Seq < n.behind })
-		}
-		n.hungry = !full || len(list) < n.q.Limit
+		n.hungry = len(list) < n.q.Limit
 		n.more = !n.hungry || !n.all
 		if len(list) > 0 {
 			return list, nil
@@ -193,14 +191,14 @@ func decisionOf(request string) string {
 // outcomesOf reads what became of the requests of events. Those of one object are
 // looked for among what is said of it, however long ago.
 func (s *site) outcomesOf(ctx context.Context, list []event.Event, oneObject bool) ([]event.Event, error) {
-	q := journal.Query{Kinds: outcomeKinds()}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	q := journal.Query{Kinds: outcomeKinds(), After: list[len(list)-1].Seq}
 	for i := range list {
 		requests := list[i].Requests()
 		for j := range requests {
 			q.IDs = append(q.IDs, requests[j].ID)
-		}
-		if at := list[i].Time.Std(); len(requests) > 0 && (q.Since.IsZero() || at.Before(q.Since)) {
-			q.Since = at
 		}
 	}
 	if s.History == nil || len(q.IDs) == 0 {

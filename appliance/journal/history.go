@@ -29,7 +29,7 @@ const (
 	twinMargin = 1000
 	// late is how much earlier than its neighbours an event may have been decided:
 	// behind a stretch that is all older than that nothing newer is looked for.
-	late = time.Hour
+	late = time.Minute
 	// getAtOnce is how many single events are asked for before the answers are read.
 	getAtOnce = 256
 )
@@ -120,8 +120,8 @@ func (j *jetStream) backwards(ctx context.Context, s event.Stream, filter string
 	return all, nil
 }
 
-// window reads the events of a filter between two positions in order, when the
-// first of them was stored, and up to which position the answers say what there is.
+// window reads the events of a filter, "" = all, between two positions in order,
+// when the first of them was stored, and up to which position the answers say what there is.
 func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, begin, end uint64) (events []event.Event, oldest time.Time, seen uint64, err error) {
 	inbox := nats.NewInbox()
 	sub, err := j.nc.SubscribeSync(inbox)
@@ -130,7 +130,11 @@ func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, b
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	for begin <= end {
-		ask, err := json.Marshal(map[string]any{"seq": begin, "batch": min(getBatch, end-begin+1), "next_by_subj": filter})
+		batch := map[string]any{"seq": begin, "batch": min(getBatch, end-begin+1)}
+		if filter != "" {
+			batch["next_by_subj"] = filter
+		}
+		ask, err := json.Marshal(batch)
 		if err != nil {
 			return nil, oldest, 0, err
 		}
@@ -178,7 +182,7 @@ func (j *jetStream) fetch(ctx context.Context, positions []uint64) ([]event.Even
 		var part []event.Event
 		var err error
 		if end-begin < uint64(2*n) {
-			if part, _, _, err = j.window(ctx, event.Log, j.names.LogRoot+".>", begin, end); err == nil {
+			if part, _, _, err = j.window(ctx, event.Log, "", begin, end); err == nil {
 				part = slices.DeleteFunc(part, func(e event.Event) bool { return !slices.Contains(positions[:n], e.Seq) })
 			}
 		} else {

@@ -190,7 +190,7 @@ func (j *jetStream) known(ctx context.Context, n, end uint64) ([]entry, error) {
 		return entries[:want], nil
 	}
 	begin := n*extentSize + uint64(len(entries))
-	events, _, seen, err := j.window(ctx, event.Log, j.names.LogRoot+".>", max(begin, 1), end)
+	events, _, seen, err := j.window(ctx, event.Log, "", max(begin, 1), end)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,8 @@ func (j *jetStream) sift(ctx context.Context, q *Query) ([]event.Event, error) {
 		positions = positions[:0]
 		return err
 	}
-	for old := false; end >= max(st.FirstSeq, 1) && !old && len(found) < q.limit(); {
+	first := max(st.FirstSeq, q.After+1)
+	for old := false; end >= first && !old && len(found) < q.limit(); {
 		n := end / extentSize
 		entries, err := j.known(ctx, n, end)
 		if err != nil {
@@ -240,7 +241,7 @@ func (j *jetStream) sift(ctx context.Context, q *Query) ([]event.Event, error) {
 		newest := object.Time(0)
 		for i, e := range slices.Backward(entries) {
 			newest = max(newest, e.time)
-			if seq := n*extentSize + uint64(i); seq >= st.FirstSeq && sieve.passes(&e) {
+			if seq := n*extentSize + uint64(i); seq >= first && sieve.passes(&e) {
 				positions = append(positions, seq)
 			}
 			if len(found)+len(positions) >= q.limit() {

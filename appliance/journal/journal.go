@@ -78,6 +78,7 @@ type Query struct {
 	Since  time.Time    // decided at or after; zero = no bound
 	Until  time.Time    // decided before; zero = no bound
 	Before Position     // only events in front of these positions; 0 = no bound
+	After  uint64       // only events of the log behind this position
 	Host   string       // a host and its services; "" = all
 	// IDs are ids of decisions, or of requests, whose outcomes are meant; empty = all.
 	IDs []string

@@ -44,7 +44,7 @@ func (q *Query) selects(e *event.Event) bool {
 	if e.Stream == event.Results {
 		before = q.Before.Results
 	}
-	if before != 0 && e.Seq >= before {
+	if before != 0 && e.Seq >= before || e.Stream == event.Log && e.Seq <= q.After {
 		return false
 	}
 	if len(q.Kinds) > 0 && !slices.ContainsFunc(q.Kinds, e.Has) || q.ids != nil && !q.ids[about(e)] {
