@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,10 +10,12 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// How far ahead is looked: so many notifications, and so long.
+// How far ahead is looked: so many notifications, and so long. Of so many that go on
+// to the end of that time it is said that they go on.
 const (
-	aheadMost = 100
+	aheadMost = 2000
 	aheadLong = 7 * 24 * time.Hour
+	aheadMany = 100
 )
 
 // ahead foretells the notifications of a problem to come, as long as nothing happens
@@ -26,7 +29,7 @@ func (a *asking) ahead() {
 	own.Notify = timed(own.Notify)
 	l.env.Object = &own
 	all, n := &a.answer.Ahead, 0
-	l.run(a.at.Add(aheadLong), func() bool {
+	end := l.run(a.at.Add(aheadLong), func() bool {
 		for i := range l.notes {
 			if note := &l.notes[i]; note.Send && note.Kind == string(notify.Problem) {
 				*all = further(*all, note, l.now)
@@ -35,7 +38,11 @@ func (a *asking) ahead() {
 		}
 		return n < aheadMost
 	})
-	if n >= aheadMost {
+	switch {
+	case len(*all) == 0:
+	case !end:
+		a.answer.Caveats = append(a.answer.Caveats, fmt.Sprintf("what is to come is looked at until %s only: what follows may be different", stamp(l.now)))
+	case n >= aheadMany:
 		(*all)[len(*all)-1].More = true
 	}
 }

@@ -134,7 +134,9 @@ func (a *asking) prepare() {
 	}
 	if a.answer.Future {
 		l := a.lapse(a.w.Now, a.state)
-		l.until(a.at)
+		if !l.until(a.at) {
+			a.answer.Caveats = append(a.answer.Caveats, fmt.Sprintf("what happens until then is looked at until %s only: the answer may be different", stamp(l.now)))
+		}
 		a.state, a.env.Host = l.own, l.host
 	}
 	if a.env.Host != nil {

@@ -10,7 +10,7 @@ import (
 
 // How far a lapse goes: so many instants, and so long.
 const (
-	lapseMost = 400
+	lapseMost = 5000
 	lapseLong = 5 * 7 * 24 * time.Hour
 )
 
@@ -81,13 +81,14 @@ func (l *lapse) due() (at object.Time, ofHost bool) {
 }
 
 // run lets time pass up to an instant, and that one too; look is called behind each
-// instant at which something happened, and ends it by false.
-func (l *lapse) run(end object.Time, look func() bool) {
+// instant at which something happened, and ends it by false. It tells whether it
+// came to the end: nothing happens after l.now up to that instant.
+func (l *lapse) run(end object.Time, look func() bool) bool {
 	idle := 0
 	for range lapseMost {
 		at, ofHost := l.due()
 		if at == 0 || at > end || idle > 1 && at <= l.now {
-			return
+			return true
 		}
 		l.now = at
 		if !l.tick(ofHost) {
@@ -96,9 +97,10 @@ func (l *lapse) run(end object.Time, look func() bool) {
 		}
 		idle = 0
 		if !look() {
-			return
+			return false
 		}
 	}
+	return false
 }
 
 // tick lets an instant happen to the object or its host; false if nothing did.
@@ -128,13 +130,14 @@ func (l *lapse) tick(ofHost bool) bool {
 }
 
 // until lets time pass up to an instant at which a question is asked: who is told at
-// that very instant is what the answer is about.
-func (l *lapse) until(at object.Time) {
-	l.run(at-1, func() bool { return true })
+// that very instant is what the answer is about. It tells whether it came so far.
+func (l *lapse) until(at object.Time) bool {
+	end := l.run(at-1, func() bool { return true })
 	mute := *l.env.Object
 	mute.Notify = nil
 	spoken := l.env.Object
 	l.env.Object = &mute
-	l.run(at, func() bool { return true })
+	end = l.run(at, func() bool { return true }) && end
 	l.env.Object = spoken
+	return end
 }
