@@ -26,7 +26,12 @@ type canaryWatch struct {
 
 	mu   sync.Mutex
 	open map[string]int // deliveries of a round that are still to come, by its event
+	last []string       // the events of the newest rounds, oldest first
 }
+
+// rounds is how many rounds are followed. Those that were given up are forgotten
+// with them.
+const rounds = 16
 
 func newCanaryWatch(p *projection.Projection, j journal.Journal, reg prometheus.Registerer) *canaryWatch {
 	c := &canaryWatch{Tracker: canary.New(), proj: p, journal: j, open: map[string]int{}}
@@ -109,9 +114,20 @@ func (c *canaryWatch) requested(added []*deliver.Pending) {
 			continue
 		}
 		c.Pass(canary.Decided, p.Event.Measure.LastCheck, p.Event.Time)
-		c.mu.Lock()
-		c.open[p.Event.ID]++
-		c.mu.Unlock()
+		c.follow(p.Event.ID)
+	}
+}
+
+// follow takes note of one more delivery of a round.
+func (c *canaryWatch) follow(round string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[round]++; c.open[round] > 1 {
+		return
+	}
+	if c.last = append(c.last, round); len(c.last) > rounds {
+		delete(c.open, c.last[0])
+		c.last = c.last[1:]
 	}
 }
 
@@ -121,13 +137,12 @@ func (c *canaryWatch) delivered(p *deliver.Pending, at time.Time) {
 		return
 	}
 	c.mu.Lock()
-	c.open[p.Event.ID]--
-	left := c.open[p.Event.ID]
-	if left <= 0 {
-		delete(c.open, p.Event.ID)
+	left, followed := c.open[p.Event.ID]
+	if left--; followed {
+		c.open[p.Event.ID] = left
 	}
 	c.mu.Unlock()
-	if left <= 0 {
+	if followed && left <= 0 {
 		c.Pass(canary.Delivered, p.Event.Measure.LastCheck, object.At(at))
 	}
 }
