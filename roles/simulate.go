@@ -32,7 +32,7 @@ else, sends nothing and changes nothing; jaque need not run.
   -output TEXT      what the check says
   -at TIME          when it begins (default: now); 03:00, 2026-12-24T03:00 or with seconds and zone
   -for DURATION     how long it lasts, 90m or 4h (default: 4h)
-  -then STATE       what it is afterwards, as in ok (default: the problem goes on)
+  -then STATE       what it is afterwards, as in ok or up (default: the problem goes on)
   -host-down        the host of the service is down as long
   -behind           everything on the failed host, and behind it alone, fails as long
   -ack DURATION     so long after the beginning somebody acknowledges the problem
@@ -167,27 +167,6 @@ func simulatedLength(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// simulatedTime reads a time; what names no zone is on the clock of now's.
-func simulatedTime(s string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
-	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02"} {
-		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	t, err := time.ParseInLocation("15:04", s, now.Location())
-	if err != nil {
-		return now, errors.New("write 03:00 for the next three o'clock, 2026-12-24T03:00 or 2026-12-24T03:00:00+01:00")
-	}
-	at := time.Date(now.Year(), now.Month(), now.Day(), t.Hour(), t.Minute(), 0, 0, now.Location())
-	if at.Before(now) {
-		at = at.AddDate(0, 0, 1)
-	}
-	return at, nil
-}
-
 // story makes the story that the command line tells of.
 func (o *simulated) story(set *object.Set) (*rehearse.Story, error) {
 	id := object.ID(o.object)
@@ -221,11 +200,20 @@ func (o *simulated) story(set *object.Set) (*rehearse.Story, error) {
 	return s, nil
 }
 
-// simulatedState reads a state as people write it.
+// simulatedState reads a state as people write it: what is well is OK or UP of both
+// kinds of object.
 func simulatedState(flag string, k object.Kind, s string) (object.State, error) {
-	state, err := object.ParseState(k, strings.ToUpper(s))
+	word := strings.ToUpper(s)
+	if word == "OK" || word == "UP" {
+		return object.OK, nil
+	}
+	state, err := object.ParseState(k, word)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", flag, err)
+		words := map[object.Kind]string{object.Host: "down", object.Service: "warning, critical or unknown"}[k]
+		if flag == "-then" {
+			words = map[object.Kind]string{object.Host: "ok or down", object.Service: "ok, warning, critical or unknown"}[k]
+		}
+		return 0, fmt.Errorf("%s: %q is no state of a %s; write %s", flag, s, k, words)
 	}
 	if k == object.Host && state == object.Unreachable {
 		return 0, fmt.Errorf("%s: a host is UNREACHABLE when its parents are down; let a parent be down, with -behind", flag)

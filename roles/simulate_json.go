@@ -15,8 +15,10 @@ type toldJSON struct {
 	Until    string        `json:"until"`
 	Verdicts []verdictJSON `json:"verdicts"`
 	Messages []messageJSON `json:"messages"`
-	Next     []verdictJSON `json:"next"`
-	Refused  []string      `json:"refused,omitempty"`
+	// Abandoned would not be sent any more, because the deadline has passed.
+	Abandoned []messageJSON `json:"abandoned,omitempty"`
+	Next      []verdictJSON `json:"next"`
+	Refused   []string      `json:"refused,omitempty"`
 }
 
 type verdictJSON struct {
@@ -35,6 +37,8 @@ type verdictJSON struct {
 	Why     string    `json:"why"`
 	Until   string    `json:"until,omitempty"`
 	Message int       `json:"message,omitempty"`
+	// Abandoned tells that the message would be given up.
+	Abandoned bool `json:"abandoned,omitempty"`
 }
 
 type messageJSON struct {
@@ -52,19 +56,23 @@ func (t *told) json() toldJSON {
 	j := toldJSON{
 		Object: t.story.Object, State: t.state(t.story.Object, t.story.State), From: t.instant(t.story.At),
 		Until: t.instant(t.story.At.Add(t.story.For)), Verdicts: t.verdicts(t.out.Entries), Next: t.verdicts(t.out.Next),
-		Messages: []messageJSON{},
-	}
-	for _, m := range t.out.Messages {
-		one := messageJSON{Number: m.Number, Time: t.instant(m.Time), Contact: m.Contact, Channel: m.Channel, Group: m.Group, Root: m.Root}
-		for _, i := range m.Entries {
-			one.Objects = append(one.Objects, t.out.Entries[i].Object)
-		}
-		j.Messages = append(j.Messages, one)
+		Messages: append([]messageJSON{}, t.messages(t.out.Messages)...), Abandoned: t.messages(t.out.Abandoned),
 	}
 	for _, r := range t.out.Refused {
 		j.Refused = append(j.Refused, r.Err.Error())
 	}
 	return j
+}
+
+func (t *told) messages(all []rehearse.Message) (list []messageJSON) {
+	for _, m := range all {
+		one := messageJSON{Number: m.Number, Time: t.instant(m.Time), Contact: m.Contact, Channel: m.Channel, Group: m.Group, Root: m.Root}
+		for _, i := range m.Entries {
+			one.Objects = append(one.Objects, t.out.Entries[i].Object)
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 func (t *told) verdicts(all []rehearse.Entry) []verdictJSON {
@@ -74,7 +82,7 @@ func (t *told) verdicts(all []rehearse.Entry) []verdictJSON {
 		list = append(list, verdictJSON{
 			Time: t.instant(e.Time), Object: e.Object, Kind: e.Kind, Number: e.Number, State: t.state(e.Object, e.State),
 			Type: e.Type.String(), Policy: e.Policy, Steps: e.Steps, Contact: e.Contact, Told: e.Told, Channel: e.Channel,
-			Gate: e.Gate, Why: e.Why, Until: t.instant(e.Until), Message: e.Message,
+			Gate: e.Gate, Why: e.Why, Until: t.instant(e.Until), Message: e.Message, Abandoned: e.Abandoned,
 		})
 	}
 	return list

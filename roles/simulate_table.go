@@ -44,7 +44,7 @@ func (t *told) table(w io.Writer) error {
 		return err
 	}
 	if len(rows) == 0 {
-		b.WriteString("Nobody would be told: no policy names anybody for it.\n")
+		b.WriteString("Nobody would be told: " + t.silence() + ".\n")
 	}
 	b.WriteString("\n" + t.summary() + "\n" + t.next() + "\n")
 	for _, r := range t.out.Refused {
@@ -52,6 +52,16 @@ func (t *told) table(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, strings.ReplaceAll(b.String(), "  \n", "\n"))
 	return err
+}
+
+// silence says why there is nothing to say.
+func (t *told) silence() string {
+	for _, id := range t.scene.Cast {
+		if o := t.story.Set.Get(id); o != nil && o.Notify != nil {
+			return "nothing is to be told of it in this time"
+		}
+	}
+	return "no policy is for it"
 }
 
 func (t *told) lasts() string {
@@ -75,6 +85,16 @@ func (t *told) sent() (rows []row) {
 		if late := m.Time.Sub(first.Time); late > 0 {
 			r.why += "; waited " + short(late) + waited(m)
 		}
+		rows = append(rows, r)
+	}
+	for i := range t.out.Abandoned {
+		m := &t.out.Abandoned[i]
+		first := &t.out.Entries[m.Entries[0]]
+		r := row{at: m.Time, who: "not " + m.Contact, over: m.Channel, what: t.what(first)}
+		if len(m.Entries) > 1 {
+			r.what = t.together(m)
+		}
+		r.why = "given up: " + short(m.Time.Sub(first.Time)) + " after it was decided the deadline of delivery has passed" + waited(m)
 		rows = append(rows, r)
 	}
 	for i := range t.out.Entries {
@@ -143,10 +163,10 @@ func why(e *rehearse.Entry) string {
 	return s
 }
 
-// held returns the rows of what is kept back: one for each reason at a time.
+// held returns the rows of what is kept back: one for each reason, from the first time
+// on.
 func (t *told) held() (rows []row) {
 	type reason struct {
-		at        object.Time
 		kind, why string
 		number    int32
 	}
@@ -157,7 +177,7 @@ func (t *told) held() (rows []row) {
 		if e.Told {
 			continue
 		}
-		k := reason{e.Time, e.Kind, e.Gate + ": " + e.Why, e.Number}
+		k := reason{e.Kind, e.Gate + ": " + e.Why, e.Number}
 		if objects[k] == nil {
 			order = append(order, k)
 		}
@@ -177,9 +197,26 @@ func (t *told) held() (rows []row) {
 		if who == "not " {
 			who = "nobody"
 		}
-		rows = append(rows, row{at: k.at, what: what, who: who, over: "-", why: k.why})
+		rows = append(rows, row{at: objects[k][0].Time, what: what, who: who, over: "-", why: k.why + t.again(objects[k])})
 	}
 	return rows
+}
+
+// again says how often something was kept back if that was at several times, "" if not.
+// The entries are in order.
+func (t *told) again(all []*rehearse.Entry) string {
+	type moment struct {
+		at object.Time
+		id object.ID
+	}
+	moments, times := map[moment]bool{}, map[object.Time]bool{}
+	for _, e := range all {
+		moments[moment{e.Time, e.Object}], times[e.Time] = true, true
+	}
+	if len(times) == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d times until %s)", len(moments), t.clock(all[len(all)-1].Time))
 }
 
 // summary counts what would go out.
@@ -188,7 +225,11 @@ func (t *told) summary() string {
 	for _, m := range t.out.Messages {
 		people[m.Contact] = true
 	}
-	return fmt.Sprintf("%s to %s.", plural(len(t.out.Messages), "message"), plural(len(people), "contact"))
+	s := fmt.Sprintf("%s to %s.", plural(len(t.out.Messages), "message"), plural(len(people), "contact"))
+	if n := len(t.out.Abandoned); n > 0 {
+		s += fmt.Sprintf(" %s would be given up.", plural(n, "message"))
+	}
+	return s
 }
 
 func plural(n int, what string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/config"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/rehearse"
 )
 
 const simulatedSite = `
@@ -34,8 +37,13 @@ delivery: url: "https://monitoring.example.com/"
 // simulation runs "jaque notify simulate" on a config and returns what it prints.
 func simulation(t *testing.T, args string) (string, error) {
 	t.Helper()
+	return simulationOf(t, simulatedSite, args)
+}
+
+func simulationOf(t *testing.T, site, args string) (string, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.cue")
-	if err := os.WriteFile(path, []byte(simulatedSite), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(site), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
@@ -91,7 +99,7 @@ func TestASimulationSaysWhoIsTold(t *testing.T) {
 			"PROBLEM 1 web01 DOWN",
 		}},
 		{"what nobody is named for is told to nobody", "-object lone -state down -for 10m", []string{
-			"Nobody would be told: no policy names anybody for it.",
+			"Nobody would be told: no policy is for it.",
 			"0 messages to 0 contacts.",
 		}},
 	} {
@@ -107,6 +115,123 @@ func TestASimulationSaysWhoIsTold(t *testing.T) {
 					t.Fatalf("no (further) %q in\n%s", want, out)
 				}
 				rest = after
+			}
+		})
+	}
+}
+
+func TestWellIsOkAndUpOfBothKinds(t *testing.T) {
+	for _, tt := range []struct{ name, args string }{
+		{"a host that is ok", "-object sw1 -state DOWN -for 45m -then ok"},
+		{"a host that is up", "-object sw1 -state down -for 45m -then Up"},
+		{"a service that is up", "-object web01!http -state Critical -for 45m -then UP"},
+		{"a service that is ok", "-object web01!http -state critical -for 45m -then OK"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if out, err := simulation(t, tt.args); err != nil || !strings.Contains(out, "RECOVERY") {
+				t.Errorf("got %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// The second notification would be due in the very instant in which all is well.
+func TestWhoRecoversIsNotToldOfTheProblemInTheSameInstant(t *testing.T) {
+	out, err := simulation(t, "-object web01!http -state critical -at 2026-12-01T03:00 -for 1h40s -then ok")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out, "PROBLEM 2") || !strings.Contains(out, "RECOVERY web01!http OK") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+func TestWhatIsKeptBackIsSummedUp(t *testing.T) {
+	site := strings.Replace(simulatedSite, "\n]\n", "\n\t{notify: [\"ops\"]},\n]\n", 1)
+	for i := range 60 {
+		site += fmt.Sprintf("hosts: n%02d: {parents: [\"sw1\"], services: load: check: dummy: {}}\n", i)
+	}
+	out, err := simulationOf(t, site, "-object sw1 -state down -at 2026-12-01T03:00 -for 1h -behind")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, line := range tableLines(out) {
+		if strings.Contains(line, " not ") {
+			held++
+		}
+	}
+	if held == 0 || held > 20 || !strings.Contains(out, " times until ") {
+		t.Errorf("%d lines about what is kept back in\n%s", held, out)
+	}
+}
+
+// A channel's limit that holds messages back for hours gives none up.
+func TestAMessageThatWaitsForTheLimitIsStillTold(t *testing.T) {
+	const site = `
+defaults: {interval: "1m", retry: "20s", attempts: 1, host_check: dummy: {}}
+hosts: web01: {}
+contacts: ops: email: "ops@example.com"
+policies: [{notify: ["ops"], group: by: "none", escalate: [{after: "5m", notify: ["ops"]}]}]
+delivery: {deadline: "1m", rates: email: {messages: 1, per: "2h"}}
+`
+	out, err := simulationOf(t, site, "-object web01 -state down -at 2026-12-01T03:00 -for 10m -then ok")
+	if err != nil || !strings.Contains(out, "; waited ") || strings.Contains(out, "given up") {
+		t.Errorf("got %v\n%s", err, out)
+	}
+}
+
+func TestWhatWouldBeGivenUpIsTold(t *testing.T) {
+	at := object.At(time.Date(2026, 12, 1, 3, 0, 0, 0, time.UTC))
+	e := rehearse.Entry{Time: at, Object: "web01", Kind: "PROBLEM", Number: 1, State: object.Down, Contact: "ops", Told: true, Channel: "email", Abandoned: true}
+	r := told{
+		story: &rehearse.Story{Object: "web01", State: object.Down, At: at, For: time.Hour}, scene: &rehearse.Scene{}, zone: time.UTC,
+		out: &rehearse.Outcome{Entries: []rehearse.Entry{e}, Abandoned: []rehearse.Message{{Time: at.Add(time.Minute), Contact: "ops", Channel: "email", Entries: []int{0}}}},
+	}
+	var out bytes.Buffer
+	if err := r.table(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"not ops", "given up: 1m after it was decided", "0 messages to 0 contacts. 1 message would be given up."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if j := r.json(); len(j.Abandoned) != 1 || !j.Verdicts[0].Abandoned || len(j.Messages) != 0 {
+		t.Errorf("got %+v", j)
+	}
+}
+
+func TestTimesOfASimulation(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spring, autumn := time.Date(2026, 3, 28, 23, 0, 0, 0, berlin), time.Date(2026, 10, 24, 23, 0, 0, 0, berlin)
+	for _, tt := range []struct {
+		name, text string
+		now        time.Time
+		want       string // in UTC, or a part of the error
+	}{
+		{"a time that the clocks leave out", "2026-03-29T02:30", spring, "never show 02:30 on 2026-03-29"},
+		{"and on the next day, unnamed", "02:30", spring, "never show 02:30"},
+		{"before it", "2026-03-29T01:30", spring, "2026-03-29T00:30:00Z"},
+		{"behind it", "03:00", spring, "2026-03-29T01:00:00Z"},
+		{"an hour that comes twice is the first", "2026-10-25T02:30", autumn, "2026-10-25T00:30:00Z"},
+		{"the second has an offset", "2026-10-25T02:30:00+01:00", autumn, "2026-10-25T01:30:00Z"},
+		{"today", "23:30", autumn, "2026-10-24T21:30:00Z"},
+		{"now is the next", "23:00", autumn, "2026-10-24T21:00:00Z"},
+		{"tomorrow", "22:59", autumn, "2026-10-25T21:59:00Z"},
+		{"a day", "2026-10-26", autumn, "2026-10-25T23:00:00Z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at, err := simulatedTime(tt.text, tt.now)
+			got := at.UTC().Format(time.RFC3339)
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})
 	}
@@ -138,7 +263,10 @@ func TestASimulationRefusesWhatMakesNoSense(t *testing.T) {
 		{"a flag that is misspelt", "-objekt sw1 -state down", "there is no flag -objekt; did you mean object?"},
 		{"no object", "-state down", "-object is missing; give a host"},
 		{"no state", "-object sw1", "-state is missing"},
-		{"a state of services for a host", "-object sw1 -state critical", `"CRITICAL" is no host state`},
+		{"a state of services for a host", "-object sw1 -state critical", `"critical" is no state of a host; write down`},
+		{"a state of hosts for a service", "-object web01!http -state down", `"down" is no state of a service; write warning, critical or unknown`},
+		{"a state of services for a host at last", "-object sw1 -state down -then warning", `-then: "warning" is no state of a host; write ok or down`},
+		{"well in other words", "-object web01!http -state ok", "give a state that is a problem"},
 		{"a host that cannot be reached", "-object sw1 -state unreachable", "let a parent be down, with -behind"},
 		{"no problem", "-object sw1 -state up", "give a state that is a problem"},
 		{"a time that is none", "-object sw1 -state down -at never", "write 03:00 for the next three"},

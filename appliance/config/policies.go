@@ -226,7 +226,7 @@ func (l *loader) policyNames() {
 			}
 		}
 		if wait, most := p.Group.Wait, l.delivery.Deadline; most > 0 && wait >= most {
-			l.bad(p.at.field("group").field("wait"), cmp.Or(p.groupPos, p.pos), "%s is not shorter than the deadline of delivery (%s), so messages would be given up before they are due; write less, or a longer deadline", brief(wait), brief(most))
+			l.bad(p.at.field("group").field("wait"), cmp.Or(p.groupPos, p.pos), "%s is not shorter than the deadline of delivery (%s); write less, or a longer deadline", brief(wait), brief(most))
 		}
 		l.toldNames(p.told)
 		last := &step{}

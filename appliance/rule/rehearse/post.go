@@ -81,6 +81,7 @@ func (w *world) send() (sent bool) {
 		}
 		sent = true
 		if b.Expired {
+			w.abandoned(b)
 			p.planner.Abandoned(b)
 		} else {
 			w.sent(b)
@@ -88,6 +89,17 @@ func (w *world) send() (sent bool) {
 		}
 		w.settled(b)
 	}
+}
+
+// abandoned takes a message into the outcome that is not sent any more.
+func (w *world) abandoned(b *deliver.Batch) {
+	m := Message{Time: w.now, Contact: b.Contact, Channel: b.Channel, Group: b.Group, Root: b.Root}
+	for _, r := range b.Requests {
+		i := w.post.entries[r.ID]
+		w.out.Entries[i].Abandoned = true
+		m.Entries = append(m.Entries, i)
+	}
+	w.out.Abandoned = append(w.out.Abandoned, m)
 }
 
 // sent takes a message into the outcome.

@@ -45,13 +45,19 @@ type Act struct {
 	Command fold.Command // as of an operator; a fold.Result is a submitted one
 	Program program.Command
 	Set     *object.Set // another config of the same objects
+	// First starts the check that a Reschedule asks for before anything else that is
+	// due in the same instant; one that takes no time is judged there too.
+	First bool
 }
 
 // Outcome is what came of a scene.
 type Outcome struct {
 	Entries  []Entry   // every verdict about telling somebody, in order
 	Messages []Message // as they went out, in order
-	Refused  []Refused // acts that were refused
+	// Abandoned are messages that were not due before their deadline, in order. Their
+	// Number is 0.
+	Abandoned []Message
+	Refused   []Refused // acts that were refused
 	// Next are the entries of the first decision after the end that tells somebody;
 	// none if there was none within Scene.Beyond.
 	Next []Entry
@@ -86,8 +92,9 @@ type Entry struct {
 	Until     object.Time // when time alone may change the decision; 0 = not by time
 	// Request is the id of what is to be delivered, Message the number of the
 	// message it went out in, from 1 on; 0 = in none by the end.
-	Request string
-	Message int
+	Request   string
+	Message   int
+	Abandoned bool // the deadline has passed before it was due
 }
 
 // Message is one message to one contact over one channel.

@@ -167,6 +167,10 @@ func (s *Story) acts(scene *Scene, bad map[object.ID]object.State, end object.Ti
 		}
 		for _, at := range times {
 			a := Act{At: at + rank(id), Object: id}
+			if s.Then != nil && at == end {
+				// Who recovers at that instant is not told of the problem in it.
+				a.At, a.First = at, checked(o)
+			}
 			if f := scene.Find(o, at); checked(o) {
 				a.Command = fold.Reschedule{At: a.At, Forced: true, Author: "simulation"}
 			} else {

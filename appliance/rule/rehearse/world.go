@@ -93,9 +93,13 @@ func (w *world) play(acts []Act) {
 		}
 		w.now = max(w.now, next)
 		for len(acts) > 0 && acts[0].At <= w.now {
-			w.act(&acts[0])
+			a := &acts[0]
+			w.act(a)
 			acts = acts[1:]
 			w.fold()
+			if a.First {
+				w.first(a.Object)
+			}
 		}
 		w.work()
 	}
@@ -294,6 +298,20 @@ func (w *world) act(a *Act) {
 			c = r
 		}
 		w.decide(key, job{command: c, act: a})
+	}
+}
+
+// first starts a check and takes its result if it takes no time.
+func (w *world) first(id object.ID) {
+	key, ok := w.keys[id]
+	if !ok || w.things[key].running || w.things[key].now != nil {
+		return
+	}
+	w.launch(key)
+	if w.things[key].find.Takes == 0 {
+		w.ends.Remove(key)
+		w.finished(key)
+		w.fold()
 	}
 }
 
