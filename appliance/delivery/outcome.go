@@ -154,7 +154,10 @@ func (d *Delivery) outcome(b *deliver.Batch, p *deliver.Pending, k event.Kind, s
 // sentence tells people what became of a request.
 func sentence(b *deliver.Batch, p *deliver.Pending, k event.Kind, s sent, reason string) string {
 	what := fmt.Sprintf("%s to %s over %s", p.Note.Kind, b.Contact, b.Channel)
-	if n := len(b.Requests); n > 1 {
+	switch n := len(b.Requests); {
+	case n == 2:
+		what += " with 1 other in one message"
+	case n > 2:
 		what += fmt.Sprintf(" with %d others in one message", n-1)
 	}
 	switch {
