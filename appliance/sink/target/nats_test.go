@@ -41,6 +41,7 @@ func natsServer(t *testing.T, o *natsserver.Options) (*natsserver.Server, *nats.
 }
 
 func TestEachItemIsAMessage(t *testing.T) {
+	t.Parallel()
 	s, nc := natsServer(t, &natsserver.Options{Username: "u", Password: "p"})
 	sub, err := nc.SubscribeSync("m.>")
 	if err != nil {
@@ -72,6 +73,7 @@ func TestEachItemIsAMessage(t *testing.T) {
 }
 
 func TestAStreamAcknowledgesAndDropsRepetitions(t *testing.T) {
+	t.Parallel()
 	s, nc := natsServer(t, &natsserver.Options{MaxPayload: 1000})
 	target := newTarget(t, "nats", Events, map[string]string{"url": s.ClientURL(), "subject": "e.{host}", "jetstream": "true"})
 	if _, err := target.Write(t.Context(), events()); err == nil || !strings.Contains(err.Error(), "no stream takes the subject") {
@@ -103,6 +105,7 @@ func TestAStreamAcknowledgesAndDropsRepetitions(t *testing.T) {
 }
 
 func TestANATSServerMayBeGoneForAWhile(t *testing.T) {
+	t.Parallel()
 	s, _ := natsServer(t, &natsserver.Options{})
 	port := s.Addr().String()[strings.LastIndex(s.Addr().String(), ":")+1:]
 	target := newTarget(t, "nats", Events, map[string]string{"url": s.ClientURL()})

@@ -42,6 +42,13 @@ type Made struct {
 	Measurements bool
 }
 
+// Fill puts what was declared into the options of a sink.
+func (m *Made) Fill(o *sink.Options) {
+	o.Target, o.Mapping = m.Target, m.Mapping
+	o.Items, o.Wait, o.Timeout = m.Items, m.Wait, m.Timeout
+	o.Beginning, o.Measurements = m.Beginning, m.Measurements
+}
+
 // maker makes one kind of target from its own settings.
 type maker struct {
 	kind    string

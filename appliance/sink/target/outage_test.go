@@ -19,6 +19,7 @@ import (
 // what it has in the end. It keeps what it has acknowledged, because it is asked to
 // stop and not killed: what a server loses of its own memory no sink can know.
 func TestAServerThatIsGoneForAWhileMissesNothing(t *testing.T) {
+	t.Parallel()
 	if !there(t, victoriaProgram, "victoria-metrics", true) {
 		return
 	}
@@ -33,17 +34,18 @@ func TestAServerThatIsGoneForAWhileMissesNothing(t *testing.T) {
 		"graphite":     {"address": fmt.Sprintf("127.0.0.1:%d", v.graphite)},
 		"opentsdb":     {"address": fmt.Sprintf("127.0.0.1:%d", v.telnet)},
 	} {
-		settings["name"], settings["items"], settings["wait"] = name+"_{metric}", "100", "20ms"
+		settings["name"], settings["items"], settings["wait"], settings["start"] = name+"_{metric}", "100", "20ms", "beginning"
 		settings["label.host"], settings["label.service"], settings["label.metric"], settings["label.unit"] = "{host}", "", "", ""
 		made, err := New(Setup{Kind: name, Input: Metrics, Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := sink.New(sink.Options{
-			Name: name, Source: log, Positions: sink.NewFiles(t.TempDir()), Target: made.Target, Mapping: made.Mapping,
-			Items: made.Items, Wait: made.Wait, Beginning: true, RetryFirst: 50 * time.Millisecond, RetryMost: 200 * time.Millisecond,
+		o := sink.Options{
+			Name: name, Source: log, Positions: sink.NewFiles(t.TempDir()), RetryFirst: 50 * time.Millisecond, RetryMost: 200 * time.Millisecond,
 			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-		})
+		}
+		made.Fill(&o)
+		s, err := sink.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,11 +120,12 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 // TestInfluxDBRefusesOneValue has the server judge: a series whose field has
 // another type, and a line that it cannot read, cost themselves only.
 func TestInfluxDBRefusesOneValue(t *testing.T) {
+	t.Parallel()
 	if !there(t, influxProgram, "influxdb", true) {
 		return
 	}
 	s := newInfluxDB(t)
-	s.create(t)
+	s.create()
 	at := time.Now().Truncate(time.Second)
 	settings := map[string]string{"url": s.address(""), "database": "db", "name": "{metric}"}
 	first, err := New(Setup{Kind: "influx", Input: Metrics, Settings: settings})

@@ -96,6 +96,7 @@ func (c *carbon) points(prefix string) []point {
 }
 
 func TestCarbonGivesBackWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	if !there(t, carbonProgram, "graphite-carbon", true) {
 		return
 	}

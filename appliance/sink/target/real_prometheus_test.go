@@ -66,6 +66,7 @@ func (s *server) promQuery(query string) []point {
 }
 
 func TestPrometheusGivesBackWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	if !there(t, prometheusProgram, "prometheus", false) {
 		return
 	}

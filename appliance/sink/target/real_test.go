@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,14 +50,22 @@ func there(t *testing.T, program, debian string, insist bool) bool {
 	return false
 }
 
+// given are the ports that some test has: tests that run at once take no other's.
+var given sync.Map
+
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // server is a program that runs on ports of its own.
@@ -267,6 +276,7 @@ func (v *victoria) points(prefix string) []point {
 }
 
 func TestVictoriaMetricsGivesBackWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	if !there(t, victoriaProgram, "victoria-metrics", true) {
 		return
 	}
@@ -413,6 +423,7 @@ func (s *server) influxQuery(query string) []point {
 }
 
 func TestInfluxDBGivesBackWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	if !there(t, influxProgram, "influxdb", true) {
 		return
 	}
@@ -429,17 +440,27 @@ func TestInfluxDBGivesBackWhatWasMeasured(t *testing.T) {
 	if e, ok := err.(*sink.Error); !ok || e.Permanent {
 		t.Errorf("what an operator can put right is not permanent: %#v", err)
 	}
-	s.create(t)
+	s.create()
 	sent := send(t, "influx", settings, func(m *sample.Mapping) []sample.Sample { return measured(t, m) })
 	want := points(sent, "", 1)
 	compare(t, s.influxQuery(`SELECT value FROM /.*/ GROUP BY *`), slashed(want))
 }
 
-func (s *server) create(t *testing.T) {
-	t.Helper()
-	res, err := (&http.Client{Timeout: 5 * time.Second}).PostForm(s.address("/query"), url.Values{"q": {"CREATE DATABASE db"}})
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(res, err)
-	}
-	res.Body.Close()
+// create makes the database; a server that has just begun to serve may refuse.
+func (s *server) create() {
+	s.t.Helper()
+	client := &http.Client{Timeout: 5 * time.Second}
+	s.eventually("there is a database", func() bool {
+		res, err := client.PostForm(s.address("/query"), url.Values{"q": {"CREATE DATABASE db"}})
+		if err != nil {
+			return false
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if strings.Contains(string(body), "error") {
+			s.t.Logf("the database is not made: %s", body)
+			return false
+		}
+		return err == nil && res.StatusCode == http.StatusOK
+	})
 }
