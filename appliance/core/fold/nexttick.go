@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"slices"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
@@ -47,7 +49,13 @@ func interval(env *Env, st *event.Status, now object.Time) (held bool, until obj
 		until = next
 	}
 	for n := env.Object.Notify; n != nil; n = n.Else {
+		if opens(env, n.Contacts, n.Rotas) {
+			return false, 0
+		}
 		for _, step := range n.Steps {
+			if opens(env, step.Contacts, step.Rotas) {
+				return false, 0
+			}
 			begins := st.Hard.Add(step.After)
 			switch {
 			case step.After <= 0 || st.Hard == 0:
@@ -59,4 +67,26 @@ func interval(env *Env, st *event.Status, now object.Time) (held bool, until obj
 		}
 	}
 	return true, until
+}
+
+// opens tells whether somebody may be told before the interval is over because a
+// period of his own opens.
+func opens(env *Env, all []*object.Contact, rotas []object.Rota) bool {
+	bounded := func(c *object.Contact) bool {
+		if c == nil || c.Notify == nil {
+			return false
+		}
+		return c.Notify.Of(env.Object.Kind()).Period != nil || len(env.Contacts[c.Name].Settings) > 0
+	}
+	if slices.ContainsFunc(all, bounded) {
+		return true
+	}
+	for _, r := range rotas {
+		for _, name := range r.Members() {
+			if bounded(env.Known[name]) {
+				return true
+			}
+		}
+	}
+	return false
 }
