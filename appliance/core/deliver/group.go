@@ -3,6 +3,7 @@ package deliver
 import (
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -64,6 +65,23 @@ func rootOf(group string) object.ID {
 		return id
 	}
 	return ""
+}
+
+// prompt tells whether a request waits neither for its group nor for its interval:
+// somebody has just done something that others should know of.
+func prompt(p *Pending) bool {
+	k := p.Note.Kind
+	return !alone(p) && (k == string(notify.Custom) || k == string(notify.Acknowledgement))
+}
+
+// promptKey names what of a group does not wait for the rest; it is the name of no
+// group.
+func promptKey(group string) string { return "\x01" + group }
+
+// behind tells whether a request is about another object than the one that explains
+// it and that its group is named after.
+func (e *entry) behind() bool {
+	return e.p.Note.Group.By == object.GroupRoot && e.group != "" && e.value != string(e.subject.id)
 }
 
 // aloneKey keeps the messages about one object in order; it is the name of no group.
@@ -157,7 +175,7 @@ func (e *entry) wentOut(now, first object.Time, w *World) bool {
 // ask lets a unit know what earlier processes sent.
 func (p *Planner) ask(u *unit, now object.Time, w *World) {
 	if w != nil && !u.memory.asked {
-		p.memory(GroupKey{u.lane.key.contact, u.lane.key.channel, u.group}, now, w)
+		p.memory(GroupKey{u.lane.key.contact, u.lane.key.channel, u.key}, now, w)
 		p.settle(u)
 	}
 }

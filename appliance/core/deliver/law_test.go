@@ -62,7 +62,7 @@ func limits() *rapid.Generator[deliver.Limits] {
 }
 
 func (s *process) draw() ask {
-	kind := rapid.SampledFrom([]string{"", "", "RECOVERY", "CUSTOM", "HEARTBEAT"}).Draw(s.t, "kind")
+	kind := rapid.SampledFrom([]string{"", "", "RECOVERY", "CUSTOM", "ACKNOWLEDGEMENT", "HEARTBEAT"}).Draw(s.t, "kind")
 	return ask{
 		id: rapid.SampledFrom(names).Draw(s.t, "object"), second: int(s.now-start) / 1000, kind: kind,
 		root:  rapid.SampledFrom([]object.ID{"", "", "sw1", "web"}).Draw(s.t, "root"),
@@ -117,7 +117,7 @@ func (s *process) check(b *deliver.Batch) {
 		if s.tries[r.ID] == 0 && !b.Expired {
 			s.tries[r.ID] = s.now
 		}
-		ready = ready || b.GroupOf(i) == "" || r.Time.Add(r.Note.Group.Wait) <= s.now
+		ready = ready || b.GroupOf(i) == "" || r.Note.Kind == "CUSTOM" || r.Note.Kind == "ACKNOWLEDGEMENT" || r.Time.Add(r.Note.Group.Wait) <= s.now
 	}
 	lane := b.Contact + "/" + b.Channel
 	if b.Expired {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -120,7 +121,10 @@ func (p *Pending) failed(e *event.Event) *Pending {
 func (o *Open) remember(e *event.Event, p *Pending) {
 	group := e.Facts[event.FactGroup]
 	k := GroupKey{e.Facts[event.FactContact], e.Facts[event.FactChannel], group}
-	if e.Time >= o.sent[k].at {
+	// What did not wait for its group holds the rest of it up no more than it was.
+	kind := e.Facts[event.FactKind]
+	apart := group != "" && (kind == string(notify.Custom) || kind == string(notify.Acknowledgement))
+	if e.Time >= o.sent[k].at && !apart {
 		o.sent[k] = sending{e.Time, e.Facts[event.FactThread]}
 		o.prune()
 	}

@@ -56,9 +56,11 @@ type subject struct {
 // memory is what the planner remembers of a group beyond its requests.
 type memory struct {
 	Last
-	tried object.Time // when a new message of the group was last taken
-	asked bool        // the world was asked what earlier processes sent
-	users int         // units
+	tried   object.Time // when a new message of the group was last taken
+	several object.Time // when one that was not about a single object was
+	failed  *unit       // the newest message with some of the group that failed
+	asked   bool        // the world was asked what earlier processes sent
+	users   int         // units
 }
 
 // NewPlanner returns a planner without requests.
@@ -104,7 +106,7 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 		p: r, ready: r.Time.Add(max(0, r.Note.Group.Wait)),
 		attempts: r.Failures, old: repeat, inUnit: -1, inAges: -1,
 	}
-	if alone(r) {
+	if alone(r) || prompt(r) {
 		e.ready = r.Time
 	}
 	p.entries[r.ID] = e
@@ -208,7 +210,7 @@ func (p *Planner) full() bool { return p.limits.Queue > 0 && p.flying >= p.limit
 // Done takes back a message that was sent.
 func (p *Planner) Done(b *Batch, now object.Time) {
 	for _, e := range b.entries {
-		if e.group != "" {
+		if e.group != "" && !prompt(e.p) {
 			p.memory(b.key(e.group), now, nil).Last = Last{now, b.Thread}
 		}
 	}
@@ -262,12 +264,24 @@ func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (a
 		case !l.key.heartbeat:
 			e.expires = p.limits.deadline(e.tried)
 		}
-		e.unit = u
-		u.members.push(e)
+		u.add(e)
 		p.ages.push(e)
+		p.remember(u, e, now)
 	}
 	p.land(b)
 	p.settle(u)
+	for _, e := range u.members.items {
+		if next := l.units[e.group]; next != nil && e.group != "" {
+			p.settle(next)
+		}
+	}
 	p.settleLane(l)
 	return again
+}
+
+// remember lets what comes next of a group know that a message about it failed.
+func (p *Planner) remember(failed *unit, e *entry, now object.Time) {
+	if e.group != "" && !prompt(e.p) {
+		p.memory(GroupKey{e.p.Contact, e.p.Channel, e.group}, now, nil).failed = failed
+	}
 }

@@ -48,8 +48,11 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	}
 	var all []*entry
 	for _, u := range units {
-		from := len(all)
+		from, others := len(all), u.others
 		all = u.take(all)
+		if others > 0 && u.memory != nil {
+			u.memory.several = now
+		}
 		for _, e := range all[from:] {
 			e.try(now, u.due)
 		}
@@ -98,8 +101,8 @@ func (e *entry) try(now, due object.Time) {
 // take moves requests of the unit to those of a message, as many as it can hold.
 func (u *unit) take(all []*entry) []*entry {
 	for u.members.len() > 0 && len(all) < maxRequests {
-		e := u.members.pop()
-		e.unit = nil
+		e := u.members.first()
+		u.drop(e)
 		all = append(all, e)
 		if u.single {
 			break
@@ -157,7 +160,11 @@ func (p *Planner) thread(u *unit, all []*entry, now object.Time, w *World) strin
 			return threadID(what, st.Problem)
 		}
 	}
-	if last := u.memory.Last; last.Thread != "" && last.Time.Add(day) > now {
+	m := u.memory
+	if u.prompt {
+		m = p.memory(GroupKey{u.lane.key.contact, u.lane.key.channel, u.group}, now, w)
+	}
+	if last := m.Last; last.Thread != "" && last.Time.Add(day) > now {
 		return last.Thread
 	}
 	return threadID(what, start)

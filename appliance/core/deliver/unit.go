@@ -19,7 +19,10 @@ type unit struct {
 	held    bool // it is counted as held
 	flying  bool // a message of it is taken: the rest waits until that is back
 
-	single bool        // its requests go one by one
+	others int  // members about another object than the one they are grouped by
+	prompt bool // its requests do not wait for the rest of their group
+	single bool // its requests go one by one
+
 	retry  bool        // it is a message that failed, with
 	again  object.Time // when it is tried again and
 	thread string      // its thread
@@ -54,11 +57,48 @@ func (u *unit) dueAt() object.Time {
 	if u.memory == nil {
 		return first.ready
 	}
-	if last := max(u.memory.Last.Time, u.memory.tried); last != 0 {
-		g := &first.p.Note.Group
-		return max(first.ready, last.Add(max(g.Interval, 0)))
+	due, m, g := first.ready, u.memory, &first.p.Note.Group
+	last, apart := max(m.Last.Time, m.tried), g.Interval
+	switch alone := u.alone(); {
+	case u.prompt && alone:
+		return due
+	case u.prompt:
+		// Somebody who acknowledges a thousand services makes no thousand messages.
+		apart = g.Wait
+	case alone:
+		last = m.several
+		if f := m.failed; f != nil && f.members.len() > 0 {
+			due = max(due, f.again) // what happened first is told first
+		}
 	}
-	return first.ready
+	if last != 0 {
+		due = max(due, last.Add(max(apart, 0)))
+	}
+	return due
+}
+
+// alone tells whether a group that is named after a root is about a single object,
+// which nothing explains: there is nothing to gather, so it has no interval.
+func (u *unit) alone() bool {
+	return u.memory != nil && u.members.len() > 0 && u.members.first().p.Note.Group.By == object.GroupRoot && u.others == 0
+}
+
+// add lets a request wait in the unit.
+func (u *unit) add(e *entry) {
+	e.unit = u
+	u.members.push(e)
+	if e.behind() {
+		u.others++
+	}
+}
+
+// drop takes a request out of the unit.
+func (u *unit) drop(e *entry) {
+	u.members.remove(e)
+	e.unit = nil
+	if e.behind() {
+		u.others--
+	}
 }
 
 // settle puts a unit where it belongs after it has changed.
@@ -100,34 +140,51 @@ func (p *Planner) enter(e *entry, value string, w *World) {
 	e.value, e.group = value, groupName(e.p, value)
 	l := p.lane(e.p)
 	key := e.group
-	if key == "" {
+	switch {
+	case key == "":
 		key = aloneKey(e.p)
+	case prompt(e.p):
+		key = promptKey(key)
 	}
 	u := l.units[key]
 	if u == nil {
-		u = &unit{lane: l, key: key, group: e.group, single: e.group == "", inLane: -1, members: members()}
+		u = &unit{lane: l, key: key, group: e.group, single: e.group == "", prompt: prompt(e.p), inLane: -1, members: members()}
 		if !u.single {
-			u.memory = p.memory(GroupKey{l.key.contact, l.key.channel, u.group}, e.p.Time, nil)
+			u.memory = p.memory(GroupKey{l.key.contact, l.key.channel, key}, e.p.Time, nil)
 			u.memory.users++
 		}
 		l.units[key] = u
 	}
 	if u.memory != nil && w != nil && !u.memory.asked {
-		p.memory(GroupKey{l.key.contact, l.key.channel, u.group}, e.p.Time, w)
+		p.memory(GroupKey{l.key.contact, l.key.channel, key}, e.p.Time, w)
 	}
-	e.unit = u
 	l.due.remove(u)
-	u.members.push(e)
+	u.add(e)
+	p.hurry(u, e.ready)
 	p.settle(u)
+}
+
+// hurry has a message that failed tried again when something new of its object is
+// to be told: what the new one waits for is then not how often the old one failed.
+func (p *Planner) hurry(u *unit, ready object.Time) {
+	if u.prompt || !u.alone() {
+		return
+	}
+	if f := u.memory.failed; f != nil && f.members.len() > 0 && f.again > max(ready, u.lane.pause) {
+		f.again = max(ready, u.lane.pause)
+		p.settle(f)
+	}
 }
 
 // leave takes a request out of the unit it waits in.
 func (p *Planner) leave(e *entry) {
 	u := e.unit
 	u.lane.due.remove(u)
-	u.members.remove(e)
-	e.unit = nil
+	u.drop(e)
 	p.settle(u)
+	if next := u.lane.units[e.group]; u.retry && next != nil && u.members.len() == 0 {
+		p.settle(next) // has nothing to wait for any more
+	}
 }
 
 // minPrune is the length from which what is remembered is looked through.
@@ -147,6 +204,9 @@ func (p *Planner) memory(k GroupKey, now object.Time, w *World) *memory {
 		m.asked = true
 		if last := w.sent(k); last.Time > m.Last.Time {
 			m.Last = last
+			if rootOf(k.Group) != "" {
+				m.several = max(m.several, last.Time) // it may have been
+			}
 		}
 	}
 	return m
