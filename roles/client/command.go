@@ -84,17 +84,16 @@ operators made on a target.
 		{
 			name: "notify", api: "notify", usage: "OBJECT… -comment TEXT",
 			summary: "send a message of your own to the contacts; notify test, notify simulate",
-			text:    "Tells the contacts of each object something, whatever its state.\n",
+			text: `Tells the contacts of each object something, whatever its state, and shows who
+hears of it. Where it is held back, as in a downtime, -forced tells all the same.
+`,
 			options: slices.Concat([]option{
 				comment,
 				{name: "broadcast", help: "to all contacts, those of escalations too"},
 				{name: "forced", help: "whatever filters and periods say"},
 				{name: "increment", help: "count it as a notification of the problem"},
 			}, targets(), bulk()),
-			run: func(ctx context.Context, c *call) error {
-				c.switches("broadcast", "forced", "increment")
-				return c.commented(ctx)
-			},
+			run: runNotify,
 		},
 	}
 }

@@ -61,6 +61,37 @@ listed only where HEARTBEAT or an object is asked for.
 	}
 }
 
+func runNotify(ctx context.Context, c *call) error {
+	c.switches("broadcast", "forced", "increment")
+	if err := c.commented(ctx); err != nil || c.is("preview") || c.text("o") == "json" {
+		return err
+	}
+	id, one := c.body["object"].(string)
+	if !one {
+		return nil
+	}
+	return c.whoHears(ctx, id)
+}
+
+// whoHears says to whom the message of one's own goes that was just accepted. Where
+// that cannot be read, the command is done all the same.
+func (c *call) whoHears(ctx context.Context, id string) error {
+	all, err := c.pages(ctx, "/notifications", url.Values{"object": {id}, "kind": {"CUSTOM"}, "limit": {"1"}}, 1)
+	var n notification
+	if err != nil || len(all.Items) == 0 || json.Unmarshal(all.Items[0], &n) != nil || n.Object != id {
+		return nil
+	}
+	if told := n.told(); len(told) > 0 {
+		_, err := fmt.Fprintf(c.Stdout, "goes to %s\n", strings.Join(told, ", "))
+		return err
+	}
+	why := n.why()
+	if why == "" {
+		why = "no contact is named for it"
+	}
+	return &fault{Nobody, "nobody is told: " + why + "; with -forced it is told all the same"}
+}
+
 func runNotifyTest(ctx context.Context, c *call) error {
 	if len(c.words) > 0 {
 		return usagef("%q is no option; name the contact with -contact", c.words[0])
