@@ -31,7 +31,6 @@ type poster struct {
 	header  http.Header
 	secrets *strings.Replacer // takes what must not be shown out of texts
 	zip     bool
-	packed  bytes.Buffer
 	gzip    *gzip.Writer
 }
 
@@ -122,16 +121,20 @@ type answer struct {
 // post makes one request and returns the answer of a server that has taken it, else
 // what its answer means, and how many bytes went out.
 func (p *poster) post(ctx context.Context, to *url.URL, body []byte, headers ...string) (*answer, int, error) {
+	// A connection that was given up may still read the body of its request when the
+	// next one is written: each has memory of its own.
 	if p.zip {
-		p.packed.Reset()
-		p.gzip.Reset(&p.packed)
+		var packed bytes.Buffer
+		p.gzip.Reset(&packed)
 		if _, err := p.gzip.Write(body); err != nil {
 			return nil, 0, err
 		}
 		if err := p.gzip.Close(); err != nil {
 			return nil, 0, err
 		}
-		body, headers = p.packed.Bytes(), append(headers, "Content-Encoding", "gzip")
+		body, headers = packed.Bytes(), append(headers, "Content-Encoding", "gzip")
+	} else {
+		body = bytes.Clone(body)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
