@@ -104,8 +104,9 @@ func TestAskSaysWhoIsToldAndWhatIsInTheWay(t *testing.T) {
 		{"a contact whom nothing names is a stranger", failed(), explain.Question{Contact: "dave"},
 			[]string{"dave not told: neither the policy shop nor a step of an escalation names dave",
 				"would be told if the policy shop and the step of its escalation that holds named dave"}},
-		{"a time to come takes everything as it is", failed(), explain.Question{At: noon + 200*minute},
-			[]string{"would be sent to alice, bob and carol", "this is what happens if everything stays as it is until then"}},
+		{"a time to come takes everything as it is, and people are told on the way", failed(), explain.Question{At: noon + 200*minute},
+			[]string{"told 8 times", "PROBLEM number 9 would not be sent: the interval ends at 2027-01-02 15:30:00 UTC",
+				"this is what happens if everything stays as it is until then, and people are told meanwhile"}},
 		{"what people are told until a time to come is taken for told", failed(), explain.Question{At: noon + 10*minute},
 			[]string{"told once, last at 2027-01-02 12:00:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:30:00 UTC"}},
 		{"a step that tells others is not what a contact has to wait for", with(func(st *event.Status) {
