@@ -136,7 +136,8 @@ func readSimulation(args []string, p Simulation) (simulated, error) {
 		return o, simulationError(errors.New(text))
 	}
 	for _, need := range []struct{ name, value, what string }{
-		{"config", o.config, "a CUE file or a folder"}, {"object", o.object, "a host, or a service as host!service"},
+		{"config", o.config, "a CUE file or a folder"},
+		{"object", o.object, "a host, or a service as host!service"},
 		{"state", o.state, "warning, critical, unknown, or down for a host"},
 	} {
 		if need.value == "" {

@@ -34,8 +34,13 @@ func send(t *testing.T, s *mailServer, o EmailOptions, within time.Duration) (e 
 
 func TestEveryFailureNamesItsStepAndWhetherToTryAgain(t *testing.T) {
 	steps := []struct{ at, says string }{
-		{"greeting", "greeting"}, {"EHLO", "EHLO"}, {"AUTH", "AUTH CRAM-MD5 as jaque"}, {"MAIL", "MAIL FROM jaque@example.org"},
-		{"RCPT", "RCPT TO alice@example.org"}, {"DATA", "DATA"}, {"end", "end of the mail"},
+		{"greeting", "greeting"},
+		{"EHLO", "EHLO"},
+		{"AUTH", "AUTH CRAM-MD5 as jaque"},
+		{"MAIL", "MAIL FROM jaque@example.org"},
+		{"RCPT", "RCPT TO alice@example.org"},
+		{"DATA", "DATA"},
+		{"end", "end of the mail"},
 	}
 	n := 0
 	for _, step := range steps {

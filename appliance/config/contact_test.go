@@ -37,24 +37,29 @@ func TestContactsSayWhatTheyHear(t *testing.T) {
 		{"nothing", `notifications: false`, object.Reach{Off: true, Options: object.NoteAll}, object.Reach{Off: true, Options: object.NoteAll}},
 		{
 			"nothing of hosts", `hosts: notifications: false`,
-			object.Reach{Off: true, Options: object.NoteAll}, object.Reach{Options: object.NoteAll},
+			object.Reach{Off: true, Options: object.NoteAll},
+			object.Reach{Options: object.NoteAll},
 		},
 		{
 			"hosts after all", `notifications: false, hosts: notifications: true`,
-			object.Reach{Options: object.NoteAll}, object.Reach{Off: true, Options: object.NoteAll},
+			object.Reach{Options: object.NoteAll},
+			object.Reach{Off: true, Options: object.NoteAll},
 		},
 		{"the worst states", `states: ["critical", "Down"]`, object.Reach{Options: down | rest}, object.Reach{Options: critical | rest}},
 		{
 			"states of services alone leave nothing of hosts", `states: ["CRITICAL"]`,
-			object.Reach{Off: true, Options: rest}, object.Reach{Options: critical | rest},
+			object.Reach{Off: true, Options: rest},
+			object.Reach{Options: critical | rest},
 		},
 		{
 			"problems and recoveries in some states", `states: ["critical", "down"], tell: ["problem", "recovery"]`,
-			object.Reach{Options: down | object.NoteRecovery}, object.Reach{Options: critical | object.NoteRecovery},
+			object.Reach{Options: down | object.NoteRecovery},
+			object.Reach{Options: critical | object.NoteRecovery},
 		},
 		{
 			"other news of services", `tell: ["problem"], services: {tell: ["downtime", "flapping"]}`,
-			object.Reach{Options: newsProblem}, object.Reach{Options: object.NoteDowntime | object.NoteFlapping},
+			object.Reach{Options: newsProblem},
+			object.Reach{Options: object.NoteDowntime | object.NoteFlapping},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

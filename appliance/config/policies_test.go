@@ -240,9 +240,19 @@ func TestPatterns(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"web01", "web01", true}, {"web01", "web011", false}, {"web*", "web", true}, {"web*", "xweb", false},
-		{"*01", "web01", true}, {"*01", "web010", false}, {"w*b*1", "web01", true}, {"w*b*b*1", "web01", false},
-		{"*", "", true}, {"a*a", "a", false}, {"a*a", "aa", true}, {"**", "x", true}, {"a.c", "abc", false},
+		{"web01", "web01", true},
+		{"web01", "web011", false},
+		{"web*", "web", true},
+		{"web*", "xweb", false},
+		{"*01", "web01", true},
+		{"*01", "web010", false},
+		{"w*b*1", "web01", true},
+		{"w*b*b*1", "web01", false},
+		{"*", "", true},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"**", "x", true},
+		{"a.c", "abc", false},
 	} {
 		if got := like(tt.pattern, tt.text); got != tt.want {
 			t.Errorf("%q like %q is %v", tt.text, tt.pattern, got)

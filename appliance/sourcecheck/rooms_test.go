@@ -19,8 +19,12 @@ var keepers = []struct {
 	instead string
 }{
 	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/sink/target"}, "the embedded server is started by appliance/bus"},
-	{"github.com/nats-io/nats.go", []string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/sink/target"}, nil,
-		"streams and buckets are reached through appliance/bus, appliance/journal, appliance/queue and appliance/coordination"},
+	{
+		"github.com/nats-io/nats.go",
+		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/sink/target"},
+		nil,
+		"streams and buckets are reached through appliance/bus, appliance/journal, appliance/queue and appliance/coordination",
+	},
 	{"cuelang.org/go", []string{"appliance/config"}, nil, "CUE is read by appliance/config; take its checked values"},
 	{"github.com/a-h/templ", []string{"web"}, nil, "HTML is made in web/page and web/part"},
 	{"html/template", []string{"appliance/rule/message"}, nil, "HTML is made by templ components in web/page and web/part; operators' templates are for messages alone"},

@@ -38,6 +38,7 @@ type Batch struct {
 	entries []*entry
 	units   []*unit // that wait until the batch comes back
 	lane    *lane   // that it holds a place of; nil = of none
+	woken   object.Time
 }
 
 // GroupOf returns the group of one of the Requests: its own also where the limit

@@ -36,6 +36,7 @@ type kind struct {
 	name   string
 	next   heap[*lane] // in which something waits that may be taken
 	flying int         // messages that are taken
+	fails  bool        // the newest attempt that came back failed, and those since the last success
 }
 
 // first returns the lane in which something is due first, nil if there is none from

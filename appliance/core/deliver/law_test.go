@@ -39,8 +39,12 @@ type process struct {
 
 func grouping() *rapid.Generator[object.Grouping] {
 	return rapid.SampledFrom([]object.Grouping{
-		{}, byRoot, byRoot, byRoot, {By: object.GroupHost, Wait: 10 * time.Second, Interval: time.Minute}, {By: object.GroupPolicy, Interval: 20 * time.Second},
-		{By: "label:site", Wait: 20 * time.Second}, {By: object.GroupRoot, Wait: time.Minute},
+		{},
+		byRoot, byRoot, byRoot,
+		{By: object.GroupHost, Wait: 10 * time.Second, Interval: time.Minute},
+		{By: object.GroupPolicy, Interval: 20 * time.Second},
+		{By: "label:site", Wait: 20 * time.Second},
+		{By: object.GroupRoot, Wait: time.Minute},
 	})
 }
 

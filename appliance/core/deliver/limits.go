@@ -119,10 +119,14 @@ func backoff(id string, attempt int, heartbeat bool) time.Duration {
 	if n := attempt - 1; n < 10 {
 		d = min(d, first<<max(0, n))
 	}
-	var spread uint32
-	for i := range len(id) {
-		spread = spread*31 + uint32(id[i])
+	more := (spread(id) + uint32(attempt)*2654435761) % 401
+	return d * time.Duration(800+more) / 1000
+}
+
+// spread is a number by a name, to keep things apart without chance.
+func spread(name string) (n uint32) {
+	for i := range len(name) {
+		n = n*31 + uint32(name[i])
 	}
-	spread = (spread + uint32(attempt)*2654435761) % 401
-	return d * time.Duration(800+spread) / 1000
+	return n
 }

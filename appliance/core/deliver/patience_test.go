@@ -49,15 +49,24 @@ func TestWaitingUsesUpNothingOfTheDeadline(t *testing.T) {
 		asks   []ask
 		want   []string
 	}{
-		{"for the first message of the group", deliver.Limits{Deadline: deadline},
+		{
+			"for the first message of the group",
+			deliver.Limits{Deadline: deadline},
 			[]ask{{id: "a!x", group: byRoot}},
-			[]string{"0:30 ada/email [root=a!x]: a!x"}},
-		{"for the next message of the group", deliver.Limits{Deadline: deadline},
+			[]string{"0:30 ada/email [root=a!x]: a!x"},
+		},
+		{
+			"for the next message of the group",
+			deliver.Limits{Deadline: deadline},
 			[]ask{{id: "a!x", root: "a", group: byRoot}, {id: "a!x", second: 40, root: "a", kind: "RECOVERY", group: byRoot}},
-			[]string{"0:30 ada/email [root=a]: a!x", "5:30 ada/email [root=a]: a!x RECOVERY"}},
-		{"for the rate of the channel", deliver.Limits{Deadline: deadline, Rates: rate},
+			[]string{"0:30 ada/email [root=a]: a!x", "5:30 ada/email [root=a]: a!x RECOVERY"},
+		},
+		{
+			"for the rate of the channel",
+			deliver.Limits{Deadline: deadline, Rates: rate},
 			[]ask{{id: "a!x"}, {id: "b!x", second: 1}, {id: "c!x", second: 2}},
-			[]string{"0:00 ada/email []: a!x", "1:00 ada/email [rate]: b!x, c!x"}},
+			[]string{"0:00 ada/email []: a!x", "1:00 ada/email [rate]: b!x, c!x"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

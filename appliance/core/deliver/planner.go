@@ -207,14 +207,20 @@ func (p *Planner) Next(now object.Time) object.Time {
 // full tells whether too many messages are taken.
 func (p *Planner) full() bool { return p.limits.Queue > 0 && p.flying >= p.limits.Queue }
 
-// Done takes back a message that was sent.
+// Done takes back a message that was sent. What failed over the same kind of channel
+// does not wait much longer then.
 func (p *Planner) Done(b *Batch, now object.Time) {
 	for _, e := range b.entries {
 		if e.group != "" && !prompt(e.p) {
 			p.memory(b.key(e.group), now, nil).Last = Last{now, b.Thread}
 		}
 	}
+	k := p.kind(b.Channel)
 	p.Abandoned(b)
+	if k.fails {
+		k.fails = false
+		p.wake(k, now)
+	}
 }
 
 // Abandoned takes back a message that is given up: it counts as none of its group's.
@@ -251,7 +257,8 @@ func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (a
 	if retryAfter > 0 && !l.key.heartbeat {
 		l.rest(pause)
 	}
-	u := &unit{lane: l, group: b.Group, thread: b.Thread, retry: true, again: again, inLane: -1}
+	u := &unit{lane: l, group: b.Group, thread: b.Thread, retry: true, again: again, woken: b.woken, inLane: -1}
+	l.kind.fails = true
 	u.members = members()
 	for _, e := range b.entries {
 		if e.ended {
@@ -269,12 +276,7 @@ func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (a
 		p.remember(u, e, now)
 	}
 	p.land(b)
-	p.settle(u)
-	for _, e := range u.members.items {
-		if next := l.units[e.group]; next != nil && e.group != "" {
-			p.settle(next)
-		}
-	}
+	p.wait(u)
 	p.settleLane(l)
 	return again
 }

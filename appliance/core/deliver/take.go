@@ -75,6 +75,7 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 		if u.memory != nil {
 			u.memory.tried = now
 		}
+		b.woken = max(b.woken, u.woken)
 		if !u.retry {
 			u.flying = true
 			b.units = append(b.units, u)

@@ -26,6 +26,7 @@ type unit struct {
 	retry  bool        // it is a message that failed, with
 	again  object.Time // when it is tried again and
 	thread string      // its thread
+	woken  object.Time // when it was last due early because others got through; 0 = never
 
 	inLane int // place
 }
@@ -172,7 +173,7 @@ func (p *Planner) hurry(u *unit, ready object.Time) {
 	}
 	if f := u.memory.failed; f != nil && f.members.len() > 0 && f.again > max(ready, u.lane.pause) {
 		f.again = max(ready, u.lane.pause)
-		p.settle(f)
+		p.wait(f)
 	}
 }
 

@@ -28,11 +28,13 @@ func shop() *object.Set {
 	}
 	alice, bob, carol, dave := contact("alice", nil), contact("bob", hours{14, 18}), contact("carol", nil), contact("dave", nil)
 	host := &object.Object{ID: "web01", Name: "web01", Rule: &object.Rule{Attempts: 1}}
-	service := &object.Object{ID: "web01!http", Name: "http", Host: host, Rule: &object.Rule{Attempts: 3, NoteInterval: 30 * time.Minute},
+	service := &object.Object{
+		ID: "web01!http", Name: "http", Host: host, Rule: &object.Rule{Attempts: 3, NoteInterval: 30 * time.Minute},
 		Notify: &object.Notification{
 			Name: "shop", Contacts: []*object.Contact{alice, bob}, Options: object.NoteAll, Timed: true, FromFirst: true, ToTold: true,
 			Steps: []*object.Step{{Name: "boss", Contacts: []*object.Contact{carol}, After: time.Hour, Interval: -1, Options: object.NoteAll, Adds: true}},
-		}}
+		},
+	}
 	set := object.NewSet("1", object.DefaultSettings(), []*object.Object{host, service})
 	set.Contacts = map[string]*object.Contact{"alice": alice, "bob": bob, "carol": carol, "dave": dave}
 	return set
@@ -52,8 +54,10 @@ const minute = 60_000
 // failed is the service with a problem that is hard since ten minutes and of which
 // nobody was told.
 func failed() event.Status {
-	return event.Status{State: object.Critical, Checked: true, Attempt: 3, MaxAttempts: 3, Hard: noon - 10*minute, LastHardChange: noon - 10*minute,
-		LastChange: noon - 12*minute, Problem: noon - 12*minute}
+	return event.Status{
+		State: object.Critical, Checked: true, Attempt: 3, MaxAttempts: 3, Hard: noon - 10*minute, LastHardChange: noon - 10*minute,
+		LastChange: noon - 12*minute, Problem: noon - 12*minute,
+	}
 }
 
 func TestAskSaysWhoIsToldAndWhatIsInTheWay(t *testing.T) {
@@ -69,54 +73,111 @@ func TestAskSaysWhoIsToldAndWhatIsInTheWay(t *testing.T) {
 		q    explain.Question
 		want []string
 	}{
-		{"a problem that may be told is told", failed(), explain.Question{},
-			[]string{"CRITICAL (hard, attempt 3 of 3) since 2027-01-02 11:48:00 UTC", "the notification PROBLEM would be sent to alice",
+		{
+			"a problem that may be told is told", failed(),
+			explain.Question{},
+			[]string{
+				"CRITICAL (hard, attempt 3 of 3) since 2027-01-02 11:48:00 UTC", "the notification PROBLEM would be sent to alice",
 				"alice would be told: the policy shop names the contact", "bob not told: outside the contact's notification period hours",
-				"people are told at once (PROBLEM)"}},
-		{"what is acknowledged is told once somebody takes that back", with(func(st *event.Status) {
-			st.Ack, st.Extra = object.AckSticky, &event.Extra{AckAuthor: "alice"}
-		}), explain.Question{},
-			[]string{"acknowledged by alice", "would not be sent: the problem is acknowledged by alice",
-				"would be sent if the acknowledgement by alice were removed", "nothing by itself"}},
-		{"a contact whose period is closed is told when it opens", failed(), explain.Question{Contact: "bob"},
-			[]string{"would not be sent to bob: outside the contact's notification period",
-				"would be told if it were 2027-01-02 14:00:00 UTC or later, when the contact's notification period opens"}},
-		{"a soft problem in a downtime needs both to be over", with(func(st *event.Status) {
-			st.Type, st.Attempt, st.DowntimeDepth = object.Soft, 1, 1
-			st.Extra = &event.Extra{Downtimes: []event.Downtime{{Author: "ops", Started: noon - minute, End: noon + 60*minute}}}
-		}), explain.Question{},
-			[]string{"the state is soft: attempt 1 of 3", "in a downtime",
-				"would be sent if the state were hard: attempt 3 of 3 and the downtime of the service by ops, which ends at 2027-01-02 13:00:00 UTC, were cancelled or over"}},
-		{"what is healthy is asked about as if it failed", healthy, explain.Question{},
-			[]string{"OK", "it is OK; this is what would happen if it became CRITICAL (hard) at 2027-01-02 12:00:00 UTC", "PROBLEM would be sent to alice"}},
-		{"what was never checked is pending", event.Status{Attempt: 1, MaxAttempts: 3}, explain.Question{},
-			[]string{"PENDING: no check has finished yet", "it is PENDING; this is"}},
-		{"a recovery that is owed is asked about", with(func(st *event.Status) {
-			st.State, st.Hard, st.Notified, st.Told, st.NotificationNumber = object.OK, 0, 1<<object.Critical, "carol\n", 2
-		}), explain.Question{},
-			[]string{"people were told of the problem and not yet of the recovery", "RECOVERY would be sent to carol"}},
-		{"who was told waits for the interval", with(func(st *event.Status) {
-			st.NotificationNumber, st.Notified, st.Told, st.LastNotification, st.NextNotification = 1, 1<<object.Critical, "alice\n", noon-10*minute, noon+20*minute
-		}), explain.Question{},
-			[]string{"told once, last at 2027-01-02 11:50:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:20:00 UTC",
+				"people are told at once (PROBLEM)",
+			},
+		},
+		{
+			"what is acknowledged is told once somebody takes that back", with(func(st *event.Status) {
+				st.Ack, st.Extra = object.AckSticky, &event.Extra{AckAuthor: "alice"}
+			}),
+			explain.Question{},
+			[]string{
+				"acknowledged by alice", "would not be sent: the problem is acknowledged by alice",
+				"would be sent if the acknowledgement by alice were removed", "nothing by itself",
+			},
+		},
+		{
+			"a contact whose period is closed is told when it opens", failed(),
+			explain.Question{Contact: "bob"},
+			[]string{
+				"would not be sent to bob: outside the contact's notification period",
+				"would be told if it were 2027-01-02 14:00:00 UTC or later, when the contact's notification period opens",
+			},
+		},
+		{
+			"a soft problem in a downtime needs both to be over", with(func(st *event.Status) {
+				st.Type, st.Attempt, st.DowntimeDepth = object.Soft, 1, 1
+				st.Extra = &event.Extra{Downtimes: []event.Downtime{{Author: "ops", Started: noon - minute, End: noon + 60*minute}}}
+			}),
+			explain.Question{},
+			[]string{
+				"the state is soft: attempt 1 of 3", "in a downtime",
+				"would be sent if the state were hard: attempt 3 of 3 and the downtime of the service by ops, which ends at 2027-01-02 13:00:00 UTC, were cancelled or over",
+			},
+		},
+		{
+			"what is healthy is asked about as if it failed", healthy,
+			explain.Question{},
+			[]string{"OK", "it is OK; this is what would happen if it became CRITICAL (hard) at 2027-01-02 12:00:00 UTC", "PROBLEM would be sent to alice"},
+		},
+		{
+			"what was never checked is pending",
+			event.Status{Attempt: 1, MaxAttempts: 3},
+			explain.Question{},
+			[]string{"PENDING: no check has finished yet", "it is PENDING; this is"},
+		},
+		{
+			"a recovery that is owed is asked about", with(func(st *event.Status) {
+				st.State, st.Hard, st.Notified, st.Told, st.NotificationNumber = object.OK, 0, 1<<object.Critical, "carol\n", 2
+			}),
+			explain.Question{},
+			[]string{"people were told of the problem and not yet of the recovery", "RECOVERY would be sent to carol"},
+		},
+		{
+			"who was told waits for the interval", with(func(st *event.Status) {
+				st.NotificationNumber, st.Notified, st.Told, st.LastNotification, st.NextNotification = 1, 1<<object.Critical, "alice\n", noon-10*minute, noon+20*minute
+			}),
+			explain.Question{},
+			[]string{
+				"told once, last at 2027-01-02 11:50:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:20:00 UTC",
 				"alice told: told of the problem; not again now: the interval ends at", "if it were 2027-01-02 12:20:00 UTC or later, when the interval is over",
-				"people are told again at 2027-01-02 12:20:00 UTC (PROBLEM)"}},
-		{"a contact whom nothing names is a stranger", failed(), explain.Question{Contact: "dave"},
-			[]string{"dave not told: neither the policy shop nor a step of an escalation names dave",
-				"would be told if the policy shop and the step of its escalation that holds named dave"}},
-		{"a time to come takes everything as it is, and people are told on the way", failed(), explain.Question{At: noon + 200*minute},
-			[]string{"told 8 times", "PROBLEM number 9 would not be sent: the interval ends at 2027-01-02 15:30:00 UTC",
-				"this is what happens if everything stays as it is until then, and people are told meanwhile"}},
-		{"what people are told until a time to come is taken for told", failed(), explain.Question{At: noon + 10*minute},
-			[]string{"told once, last at 2027-01-02 12:00:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:30:00 UTC"}},
-		{"a step that tells others is not what a contact has to wait for", with(func(st *event.Status) {
-			st.NotificationNumber, st.Notified, st.Told, st.LastNotification, st.NextNotification = 1, 1<<object.Critical, "alice\n", noon-10*minute, notify.Never
-		}), explain.Question{Contact: "alice"},
-			[]string{"the interval is 0, and the problem was told", "would be told if the notification interval were not 0"}},
-		{"another kind may be asked about", failed(), explain.Question{Kind: notify.DowntimeStart},
-			[]string{"the notification DOWNTIMESTART would be sent to alice"}},
-		{"a recovery may be asked about while there is a problem", failed(), explain.Question{Kind: notify.Recovery},
-			[]string{"if it became OK (hard)", "RECOVERY would not be sent: nobody was told of the problem", "if somebody had been told of the problem"}},
+				"people are told again at 2027-01-02 12:20:00 UTC (PROBLEM)",
+			},
+		},
+		{
+			"a contact whom nothing names is a stranger", failed(),
+			explain.Question{Contact: "dave"},
+			[]string{
+				"dave not told: neither the policy shop nor a step of an escalation names dave",
+				"would be told if the policy shop and the step of its escalation that holds named dave",
+			},
+		},
+		{
+			"a time to come takes everything as it is, and people are told on the way", failed(),
+			explain.Question{At: noon + 200*minute},
+			[]string{
+				"told 8 times", "PROBLEM number 9 would not be sent: the interval ends at 2027-01-02 15:30:00 UTC",
+				"this is what happens if everything stays as it is until then, and people are told meanwhile",
+			},
+		},
+		{
+			"what people are told until a time to come is taken for told", failed(),
+			explain.Question{At: noon + 10*minute},
+			[]string{"told once, last at 2027-01-02 12:00:00 UTC", "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 12:30:00 UTC"},
+		},
+		{
+			"a step that tells others is not what a contact has to wait for", with(func(st *event.Status) {
+				st.NotificationNumber, st.Notified, st.Told, st.LastNotification, st.NextNotification = 1, 1<<object.Critical, "alice\n", noon-10*minute, notify.Never
+			}),
+			explain.Question{Contact: "alice"},
+			[]string{"the interval is 0, and the problem was told", "would be told if the notification interval were not 0"},
+		},
+		{
+			"another kind may be asked about", failed(),
+			explain.Question{Kind: notify.DowntimeStart},
+			[]string{"the notification DOWNTIMESTART would be sent to alice"},
+		},
+		{
+			"a recovery may be asked about while there is a problem", failed(),
+			explain.Question{Kind: notify.Recovery},
+			[]string{"if it became OK (hard)", "RECOVERY would not be sent: nobody was told of the problem", "if somebody had been told of the problem"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.q.Object = "web01!http"

@@ -53,16 +53,20 @@ func TestWhatEndsByItselfIsSaidWithWhatFollows(t *testing.T) {
 	}{
 		{"a downtime of the service", http, inDowntime(failed()), []string{
 			"the downtime of the service ends at " + until + ": people are told then (PROBLEM) if the problem is still there",
-			"if the downtime of the service by ops, which ends at " + until + ", were cancelled or over"}},
+			"if the downtime of the service by ops, which ends at " + until + ", were cancelled or over",
+		}},
 		{"of whom is not told at its end it is said too", who(http, "dave"), inDowntime(failed()), []string{
-			"the downtime of the service ends at " + until + ", but by that alone dave is not told"}},
+			"the downtime of the service ends at " + until + ", but by that alone dave is not told",
+		}},
 		{"an acknowledgement that expires", http, acked, []string{
 			"the acknowledgement by alice expires at 2027-01-02 12:20:00 UTC: people are told then",
-			"if the acknowledgement by alice, which expires at 2027-01-02 12:20:00 UTC, were removed or over"}},
+			"if the acknowledgement by alice, which expires at 2027-01-02 12:20:00 UTC, were removed or over",
+		}},
 		{"while the downtime runs", at(http, noon+30*minute), inDowntime(failed()), []string{"in a downtime", "would not be sent: the service is in a downtime"}},
 		{"at its very end it is over", at(http, noon+60*minute), inDowntime(failed()), []string{"not: in a downtime", "would be sent to alice", "told at once"}},
 		{"behind its end people have been told", at(http, noon+70*minute), inDowntime(failed()), []string{
-			"not: in a downtime", "told once, last at " + until, "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 13:30:00 UTC"}},
+			"not: in a downtime", "told once, last at " + until, "PROBLEM number 2 would not be sent: the interval ends at 2027-01-02 13:30:00 UTC",
+		}},
 		{"behind an expired acknowledgement", at(http, noon+21*minute), acked, []string{"not: acknowledged", "told once, last at 2027-01-02 12:20:00 UTC"}},
 		{"what never ends is not said to", http, func() event.Status { st := acked; st.AckExpires = 0; return st }(), []string{"nothing by itself: people are told when something happens"}},
 		{"a contact whose period is closed is not told at once", who(http, "bob"), failed(), []string{"would not be sent to bob", "bob is told at 2027-01-02 14:", "not: people are told"}},
@@ -101,12 +105,24 @@ func TestStepsAreSaidAsTheyComeAbout(t *testing.T) {
 		who  string
 		want string
 	}{
-		{"one that tells others instead comes before the interval is over", object.Step{Name: "boss", After: time.Hour, Interval: -1}, told, "alice",
-			"would be told if the interval ended before the escalation tells others instead (boss)"},
-		{"one that begins with a number", object.Step{Name: "lead", First: 2, Interval: -1, Adds: true}, untold, "carol",
-			"would be told if it were the notification number 2, with which the step lead of the escalation begins"},
-		{"one that begins with a number and an age", object.Step{Name: "lead", First: 2, After: time.Hour, Interval: -1, Adds: true}, untold, "carol",
-			"with which the step lead of the escalation begins and it were 2027-01-02 12:50:00 UTC or later"},
+		{
+			"one that tells others instead comes before the interval is over",
+			object.Step{Name: "boss", After: time.Hour, Interval: -1},
+			told, "alice",
+			"would be told if the interval ended before the escalation tells others instead (boss)",
+		},
+		{
+			"one that begins with a number",
+			object.Step{Name: "lead", First: 2, Interval: -1, Adds: true},
+			untold, "carol",
+			"would be told if it were the notification number 2, with which the step lead of the escalation begins",
+		},
+		{
+			"one that begins with a number and an age",
+			object.Step{Name: "lead", First: 2, After: time.Hour, Interval: -1, Adds: true},
+			untold, "carol",
+			"with which the step lead of the escalation begins and it were 2027-01-02 12:50:00 UTC or later",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := world(c.st)

@@ -206,8 +206,10 @@ func outcomes(events []event.Event, open []Open) became {
 func (b became) take(e *event.Event) {
 	id := e.Facts[event.FactRequest]
 	was := b[id]
-	d := Delivery{Time: e.Time, Reason: e.Facts[event.FactReason], Repeat: e.Facts[event.FactRepeat] == "true",
-		Group: e.Facts[event.FactGroup], Message: e.Facts[event.FactMessage]}
+	d := Delivery{
+		Time: e.Time, Reason: e.Facts[event.FactReason], Repeat: e.Facts[event.FactRepeat] == "true",
+		Group: e.Facts[event.FactGroup], Message: e.Facts[event.FactMessage],
+	}
 	d.Attempts, _ = strconv.Atoi(e.Facts[event.FactAttempts])
 	d.With, _ = strconv.Atoi(e.Facts[event.FactWith])
 	switch e.Kind {
