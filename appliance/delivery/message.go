@@ -28,11 +28,12 @@ func (d *Delivery) message(b *deliver.Batch, repeat bool) *message.Message {
 	for i, p := range b.Requests {
 		m.Items[i] = item(p, set)
 	}
+	// What a long message does not name is what matters least and was known longest.
 	slices.SortStableFunc(m.Items, func(x, y message.Item) int {
 		if (x.ID == b.Root) != (y.ID == b.Root) {
 			return less(x.ID == b.Root)
 		}
-		return cmp.Or(cmp.Compare(weight(&y), weight(&x)), cmp.Compare(x.Time, y.Time))
+		return cmp.Or(cmp.Compare(weight(&y), weight(&x)), cmp.Compare(y.Time, x.Time))
 	})
 	return m
 }

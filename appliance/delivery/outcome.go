@@ -79,9 +79,9 @@ func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 		news := r.reason != reason && r.told < failuresTold
 		r.unsure = r.unsure || s.unsure
 		d.mark(r, reason)
+		d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), "failed").Inc()
 		if news {
 			r.told++
-			d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), "failed").Inc()
 			d.write(d.outcome(b, p, event.NotificationFailed, s, reason), func() {})
 		}
 	}

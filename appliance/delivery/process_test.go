@@ -258,7 +258,7 @@ func TestItemsAreInTheOrderOfWhatMattersMost(t *testing.T) {
 				order = append(order, i.ID)
 			}
 		}
-		if want := []object.ID{"sw1", "sw1!ping", "sw1!fan", "sw1!load"}; !slices.Equal(order, want) {
+		if want := []object.ID{"sw1", "sw1!fan", "sw1!ping", "sw1!load"}; !slices.Equal(order, want) {
 			t.Errorf("the order is %v, want %v", order, want)
 		}
 		p.stop()

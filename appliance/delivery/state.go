@@ -27,7 +27,7 @@ type ChannelState struct {
 	Name    string    // email, telegram, …
 	Open    int       // requests that wait for it
 	Failed  int       // of them, those whose last attempt failed
-	Since   time.Time // when the first of them failed
+	Since   time.Time // event of the oldest of them
 	Sent    time.Time // last success; zero = none since the start
 	Failing time.Time // since when nothing but failures; zero = it works
 	Reason  string    // of the last failure
@@ -42,7 +42,7 @@ func (d *Delivery) Trouble() []string {
 	s := d.state.Load()
 	for _, c := range s.Channels {
 		if c.Failed > 0 {
-			all = append(all, fmt.Sprintf("%s over %s since %s: %s", waits(c.Failed), c.Name, clock(c.Since), c.Reason))
+			all = append(all, fmt.Sprintf("%s over %s since %s: %s", waits(c.Failed), c.Name, d.clock(c.Since), c.Reason))
 		}
 	}
 	if s.unwritten != "" {
@@ -61,12 +61,17 @@ func waits(n int) string {
 	return fmt.Sprintf("%d notifications wait", n)
 }
 
-// clock is a time for people: the day only if it is another one.
-func clock(t time.Time) string {
-	if time.Since(t) > 20*time.Hour {
-		return t.Format("2006-01-02 15:04")
+// clock is a time for people, in the zone of the messages: the day only if it is
+// another one.
+func (d *Delivery) clock(t time.Time) string {
+	zone := d.opt.Zone
+	if zone == nil {
+		zone = time.UTC
 	}
-	return t.Format("15:04")
+	if time.Since(t) > 20*time.Hour {
+		return t.In(zone).Format("2006-01-02 15:04 MST")
+	}
+	return t.In(zone).Format("15:04 MST")
 }
 
 // channelOf returns what is known of a request's kind of channel.
@@ -84,8 +89,9 @@ func (d *Delivery) channelOf(name string) *ChannelState {
 func (d *Delivery) mark(r *request, reason string) {
 	c := d.channelOf(r.Channel)
 	if r.reason == "" {
-		if c.Failed++; c.Failed == 1 {
-			c.Since = time.Now()
+		at := r.Time.Std()
+		if c.Failed++; c.Failed == 1 || at.Before(c.Since) {
+			c.Since = at
 		}
 	}
 	r.reason = reason
@@ -107,6 +113,7 @@ func (d *Delivery) publish(now time.Time) {
 	if len(d.requests) <= countMany || now.Sub(d.counted) >= countEvery {
 		d.counted = now
 		d.countWaiting(s, now)
+		d.findOldest()
 	}
 	if d.writes.err != nil {
 		s.unwritten = d.writes.err.Error()
@@ -116,6 +123,24 @@ func (d *Delivery) publish(now time.Time) {
 	}
 	slices.SortFunc(s.Channels, func(a, b ChannelState) int { return strings.Compare(a.Name, b.Name) })
 	d.state.Store(s)
+}
+
+// findOldest looks anew since when what failed waits: the oldest of it may have gone
+// out meanwhile.
+func (d *Delivery) findOldest() {
+	oldest := map[string]object.Time{}
+	for _, r := range d.requests {
+		if r.reason == "" {
+			continue
+		}
+		kind := kindOf(r.Channel)
+		if at := oldest[kind]; at == 0 || r.Time < at {
+			oldest[kind] = r.Time
+		}
+	}
+	for kind, at := range oldest {
+		d.channels[kind].Since = at.Std()
+	}
 }
 
 // countWaiting looks at every request that waits. What is due and has no place is

@@ -29,7 +29,7 @@ type Data struct {
 	Headline string // what happened, one sentence without a full stop
 	Tone     string // crit, warn, unknown, ok or calm
 
-	Items  []Entry // the root first, then the worst, then the oldest; at most 100
+	Items  []Entry // the root first, then the worst, then the newest; at most 100
 	Count  int     // of the objects, however many are in Items
 	More   int     // of those that are not in Items
 	Counts []Count // the objects behind the root, or all if there is none, by state, the worst first

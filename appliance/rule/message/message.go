@@ -19,7 +19,7 @@ type Message struct {
 	Repeat  bool // it may have been sent before: the sender was restarted meanwhile
 	Test    bool // somebody tries the channel, nothing has happened
 
-	// Items are what happened, the root first, then the worst, then the oldest; at
+	// Items are what happened, the root first, then the worst, then the newest; at
 	// least one unless Test is set.
 	Items []Item
 	Root  object.ID // the failed host that explains the others; "" = none
