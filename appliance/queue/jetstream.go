@@ -56,6 +56,7 @@ func namesFor(prefix string) names {
 // the workers of one zone from another's work and from answering it.
 
 func (n names) check(zone string) string { return n.root + ".check." + token(zone) }
+
 func (n names) result(engine, zone string) string {
 	return n.root + ".result." + token(engine) + "." + token(zone)
 }

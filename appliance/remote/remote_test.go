@@ -126,7 +126,7 @@ func TestAWorkerExecutesWhatWasAsked(t *testing.T) {
 			if res.Start < began || res.Start > began.Add(500*time.Millisecond) {
 				t.Errorf("started at %d, want %d by the engine's clock", res.Start, began)
 			}
-			if res.Latency += (began.Sub(res.Start)).Microseconds(); res.Latency != want.Latency {
+			if res.Latency += began.Sub(res.Start).Microseconds(); res.Latency != want.Latency {
 				t.Errorf("latency %d, want %d", res.Latency, want.Latency)
 			}
 			res.Start = began
