@@ -219,7 +219,7 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	h, err := web.New(web.Options{
 		Projection: a.proj, History: a.journal, Commands: commander{a.engine}, Status: a.status, Instance: a.instance,
 		Unready: func() []string { return append(a.group.NotReady(), a.engine.Trouble()...) }, Trouble: a.trouble,
-		Canary: a.canary.web, Delivery: a.delivery.forWeb, TestNotify: a.delivery.try,
+		Canary: a.canary.web, Delivery: a.delivery.forWeb, Attempts: a.delivery.Attempts, TestNotify: a.delivery.try,
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
 		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Hosts: a.webNames(), Stop: ctx.Done(), Logger: a.p.Logger,
 	})

@@ -15,6 +15,9 @@ func (s *site) openRequests() []openRequest {
 	out := make([]openRequest, len(all))
 	for i, r := range all {
 		out[i] = openRequest{Request: r.Request, Failures: r.Failures, Reason: r.Reason}
+		if s.Attempts != nil {
+			out[i].Failures = max(r.Failures, s.Attempts(r.ID)) // the log has not each of them
+		}
 	}
 	return out
 }

@@ -95,6 +95,9 @@ type Options struct {
 	Canary func() Canary
 	// Delivery tells how notifications go out; nil = this process sends none.
 	Delivery func() Delivery
+	// Attempts returns how many attempts of this process at an open request have
+	// failed, 0 if there were none; nil = this process sends none.
+	Attempts func(request string) int
 	// TestNotify sends a marked message to a contact over a channel, "" = over each;
 	// nil = this process sends none. The error says that there is no such contact or
 	// channel.

@@ -117,8 +117,9 @@ type Delivery struct {
 	silent   map[beat]bool            // heartbeats that do not get through
 	send     context.Context          // of what is being sent; ends when a stop has waited long enough
 
-	state  atomic.Pointer[State]
-	trying sync.Mutex // one test at a time
+	state    atomic.Pointer[State]
+	attempts attempts
+	trying   sync.Mutex // one test at a time
 }
 
 // New returns a delivery that does nothing until its service runs.

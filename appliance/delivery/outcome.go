@@ -79,6 +79,7 @@ func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 		news := r.reason != reason && r.told < failuresTold
 		r.unsure = r.unsure || s.unsure
 		d.mark(r, reason)
+		d.attempts.set(p.ID, b.Attempt)
 		d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), "failed").Inc()
 		if news {
 			r.told++

@@ -50,6 +50,7 @@ func (d *Delivery) leave(id string) {
 		return
 	}
 	delete(d.requests, id)
+	d.attempts.forget(id)
 	c := d.channelOf(r.Channel)
 	c.Open--
 	if r.reason != "" {

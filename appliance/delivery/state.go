@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
@@ -154,4 +155,34 @@ func (d *Delivery) countWaiting(s *State, now time.Time) {
 	before := s.Beyond
 	s.Beyond = max(0, w.Due-d.opt.Queue)
 	d.metrics.overflow.Add(float64(max(0, s.Beyond-before)))
+}
+
+// attempts counts the failed ones of open requests. The log knows only of those that
+// failed for a new reason.
+type attempts struct {
+	mu sync.Mutex // guards of
+	of map[string]int
+}
+
+func (a *attempts) set(id string, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[string]int{}
+	}
+	a.of[id] = n
+}
+
+func (a *attempts) forget(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.of, id)
+}
+
+// Attempts returns how many attempts at an open request have failed; 0 if this process
+// has made none.
+func (d *Delivery) Attempts(id string) int {
+	d.attempts.mu.Lock()
+	defer d.attempts.mu.Unlock()
+	return d.attempts.of[id]
 }

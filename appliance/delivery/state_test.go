@@ -27,6 +27,9 @@ func TestTroubleSaysSinceWhenMessagesWait(t *testing.T) {
 		second := time.Now()
 		w.ask("web01", "PROBLEM", none, "email", "bob")
 		pass(10 * time.Minute)
+		if n := p.d.Attempts(ids[0]); n < 10 || len(w.of(event.NotificationFailed)) != 2 {
+			t.Errorf("%d attempts, the log has %d failures", n, len(w.of(event.NotificationFailed)))
+		}
 		want := "2 notifications wait over email since " + first.In(zone).Format("15:04") + " CEST: 421 later"
 		if got := p.d.Trouble(); !slices.Equal(got, []string{want}) {
 			t.Errorf("it says %q, want %q", got, want)
@@ -39,6 +42,9 @@ func TestTroubleSaysSinceWhenMessagesWait(t *testing.T) {
 		}
 		w.fold(&event.Event{ID: "by hand", Kind: event.NotificationAbandoned, Facts: map[string]string{event.FactRequest: ids[0]}})
 		pass(time.Minute)
+		if n := p.d.Attempts(ids[0]); n != 0 {
+			t.Errorf("of what is over there are %d attempts", n)
+		}
 		want = "1 notification waits over email since " + second.In(zone).Format("15:04") + " CEST: 421 later"
 		if got := p.d.Trouble(); !slices.Equal(got, []string{want}) {
 			t.Errorf("without the first it says %q, want %q", got, want)

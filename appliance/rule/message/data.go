@@ -10,7 +10,7 @@ import (
 
 // Bounds of what a message holds, whatever happened.
 const (
-	listed      = 20   // objects that the texts name
+	listed      = 50   // objects that the texts name
 	offered     = 100  // objects that a template can list
 	lineLimit   = 1000 // characters of a line of output
 	longLines   = 15   // lines of long output
