@@ -106,3 +106,21 @@ func TestAfterARestartOnlyAHostHasAnInterval(t *testing.T) {
 	slices.Sort(out)
 	wantOut(t, out, "1:30 ada/email [root=a!x]: a!x RECOVERY", "5:40 ada/email [root=sw1]: sw1 RECOVERY")
 }
+
+// After a restart too, what did not wait for its group does not hold the group up.
+func TestACustomNotificationIsNoMessageOfItsGroup(t *testing.T) {
+	for kind, want := range map[string]object.Time{"CUSTOM": 0, "ACKNOWLEDGEMENT": 0, "RECOVERY": at(9)} {
+		l := &log{}
+		r := l.ask(ask{id: "h1", root: "sw1", kind: kind, group: byRoot})[0]
+		k := deliver.GroupKey{Contact: "ada", Channel: "email", Group: "root=sw1"}
+		l.open.Apply(&event.Event{Seq: 9, Kind: event.NotificationDelivered, Object: "h1", Time: at(9), Facts: map[string]string{
+			event.FactRequest: r.ID, event.FactContact: k.Contact, event.FactChannel: k.Channel, event.FactGroup: k.Group, event.FactKind: kind,
+		}})
+		if got := l.open.Sent(k).Time; got != want {
+			t.Errorf("%s: the group's newest message went out at %d, want %d", kind, got, want)
+		}
+		if k.Group = ""; l.open.Sent(k).Time != at(9) || l.open.Len() != 0 {
+			t.Errorf("%s: nothing went out to the contact", kind)
+		}
+	}
+}
