@@ -55,8 +55,13 @@ func (f *flipped) run() *rehearse.Outcome {
 		}
 		acts = append(acts, rehearse.Act{At: at, Set: set})
 	}
-	for _, x := range f.flips {
-		acts = append(acts, x.acts...)
+	// A check that proves a problem finds everything else turned around.
+	for _, last := range []bool{false, true} {
+		for _, x := range f.flips {
+			if (x.gate == proof) == last {
+				acts = append(acts, x.acts...)
+			}
+		}
 	}
 	slices.SortStableFunc(acts, func(a, b rehearse.Act) int { return cmp.Compare(a.At, b.At) })
 	s.Acts = acts
@@ -77,11 +82,27 @@ func policies(id object.ID, change func(*object.Set, *object.Notification)) func
 	}
 }
 
+// gateOf returns the gate that a verdict names. Who is passed over while others are
+// told before the interval is over is not chosen because of the interval.
+func gateOf(e *rehearse.Entry) notify.Gate {
+	if e.Gate == string(notify.GateChosen) && strings.HasPrefix(e.Why, "the interval still runs") {
+		return notify.GateInterval
+	}
+	if e.Gate == string(notify.GateHost) && strings.Contains(e.Why, "was not checked since") {
+		return proof
+	}
+	return notify.Gate(e.Gate)
+}
+
+// proof stands for the gate of the host while the host is up and the service was not
+// checked since: another check opens it than one of the host.
+const proof notify.Gate = "proof"
+
 // turn returns what turns around the gate that has blocked a verdict; ok is false for
 // one that only the verdict about the problem itself can.
 func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
 	host := object.HostID(e.Object.Host())
-	f = flip{gate: notify.Gate(e.Gate), at: at}
+	f = flip{gate: gateOf(e), at: at}
 	do := func(id object.ID, c fold.Command) {
 		f.acts = append(f.acts, rehearse.Act{At: at, Object: id, Command: c})
 	}
@@ -126,6 +147,13 @@ func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
 	case notify.GateHost:
 		// A check that began before the host came back proves nothing.
 		f.acts = append(f.acts, rehearse.Act{At: at - longestCheck, Object: host, Command: fold.Result{State: object.Up, Output: "submitted"}})
+	case proof:
+		f.config = func(set *object.Set) {
+			rule := *set.Get(e.Object).Rule
+			rule.Passive = true
+			set.Get(e.Object).Rule = &rule
+		}
+		do(e.Object, fold.Result{State: e.State, Output: "submitted"})
 	case notify.GateChosen:
 		f.config = policies(e.Object, func(set *object.Set, n *object.Notification) {
 			n.Contacts = with(n.Contacts, set.Contacts[e.Contact])
@@ -204,7 +232,7 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 	turned := map[notify.Gate]int{}
 	now, from := *e, e.Time-1
 	for {
-		gate := notify.Gate(now.Gate)
+		gate := gateOf(&now)
 		x, ok := turn(&now, e.Time-1)
 		switch {
 		case turned[gate] > 1, turned[gate] > 0 && !ofTold(&now), depth > 3:
@@ -236,7 +264,7 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 		}
 		now = all[len(all)-1]
 		for _, e := range all {
-			if turned[notify.Gate(e.Gate)] == 0 {
+			if turned[gateOf(&e)] == 0 {
 				now = e
 			}
 		}
