@@ -13,6 +13,7 @@ import (
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/rehearse"
+	"jaque.sh/jaque/roles/client"
 )
 
 // SimulateHelp says how "jaque notify simulate" is written.
@@ -120,7 +121,7 @@ func readSimulation(args []string, p Simulation) (simulated, error) {
 	f.BoolVar(&o.hostDown, "host-down", false, "")
 	f.BoolVar(&o.behind, "behind", false, "")
 	f.BoolVar(&o.json, "json", false, "")
-	f.Func("at", "", func(s string) (err error) { o.at, err = simulatedTime(s, p.Now); return err })
+	f.Func("at", "", func(s string) (err error) { o.at, err = client.ReadTime(s, p.Now); return err })
 	f.Func("for", "", func(s string) (err error) { o.length, err = simulatedLength(s); return err })
 	f.Func("ack", "", func(s string) (err error) { o.ack, err = simulatedLength(s); return err })
 	if err := f.Parse(args); err != nil {

@@ -14,6 +14,7 @@ import (
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/rehearse"
+	"jaque.sh/jaque/roles/client"
 )
 
 const simulatedSite = `
@@ -220,12 +221,13 @@ func TestTimesOfASimulation(t *testing.T) {
 		{"an hour that comes twice is the first", "2026-10-25T02:30", autumn, "2026-10-25T00:30:00Z"},
 		{"the second has an offset", "2026-10-25T02:30:00+01:00", autumn, "2026-10-25T01:30:00Z"},
 		{"today", "23:30", autumn, "2026-10-24T21:30:00Z"},
-		{"now is the next", "23:00", autumn, "2026-10-24T21:00:00Z"},
+		{"this very minute is that of tomorrow, as for all commands", "23:00", autumn, "2026-10-25T22:00:00Z"},
+		{"now", "now", autumn, "2026-10-24T21:00:00Z"},
 		{"tomorrow", "22:59", autumn, "2026-10-25T21:59:00Z"},
 		{"a day", "2026-10-26", autumn, "2026-10-25T23:00:00Z"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			at, err := simulatedTime(tt.text, tt.now)
+			at, err := client.ReadTime(tt.text, tt.now)
 			got := at.UTC().Format(time.RFC3339)
 			if err != nil {
 				got = err.Error()
@@ -269,7 +271,7 @@ func TestASimulationRefusesWhatMakesNoSense(t *testing.T) {
 		{"well in other words", "-object web01!http -state ok", "give a state that is a problem"},
 		{"a host that cannot be reached", "-object sw1 -state unreachable", "let a parent be down, with -behind"},
 		{"no problem", "-object sw1 -state up", "give a state that is a problem"},
-		{"a time that is none", "-object sw1 -state down -at never", "write 03:00 for the next three"},
+		{"a time that is none", "-object sw1 -state down -at never", "is no time; write 15:04"},
 		{"a length that is none", "-object sw1 -state down -for 0s", "from 1s to 31d"},
 		{"an acknowledgement of what is over", "-object sw1 -state down -for 10m -ack 10m", "it has to be before -for 10m"},
 		{"the host of a host", "-object sw1 -state down -host-down", "sw1 is a host itself"},

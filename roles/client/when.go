@@ -46,8 +46,11 @@ func badDuration(s string) error {
 	return fmt.Errorf("%q is no length of time; write 30m, 2h, 1h30m or 1d", s)
 }
 
-// readTime reads a point in time. What names no day means the next such time
-// after from, on the clock of from's zone.
+// ReadTime reads a point in time as operators write it. What names no day means the
+// next such time after from, on the clock of from's zone. An error says what may be
+// written.
+func ReadTime(s string, from time.Time) (time.Time, error) { return readTime(s, from) }
+
 func readTime(s string, from time.Time) (time.Time, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	if text == "now" {
