@@ -16,10 +16,11 @@ import (
 // configuration where this jaque listens.
 const addressFile = "address.cue"
 
-const addressText = `// Written by "jaque demo" at every start: where it listens.
+const addressText = `// Written by "jaque demo" at every start: where it listens, and this folder.
 package site
 
 hosts: "this-machine": vars: LISTEN: %q
+settings: macros: DEMO: %q
 `
 
 // ErrRunning: another demo runs on the folder.
@@ -68,7 +69,11 @@ func Prepare(dir, listen string, files fs.FS, plugins bool) (fresh bool, err err
 	if err := write(dir, files, source, "machine.cue"); err != nil {
 		return false, err
 	}
-	text := fmt.Sprintf(addressText, Reachable(listen))
+	folder, err := filepath.Abs(dir)
+	if err != nil {
+		return false, fmt.Errorf("find the demo's folder: %w", err)
+	}
+	text := fmt.Sprintf(addressText, Reachable(listen), folder)
 	if err := os.WriteFile(filepath.Join(dir, addressFile), []byte(text), 0o644); err != nil {
 		return false, fmt.Errorf("write the demo's address: %w", err)
 	}
@@ -149,6 +154,7 @@ func Greeting(program, dir, address string, fresh bool) string {
 		fmt.Sprintf("    - have it read again:          kill -HUP %d", os.Getpid()),
 		"    - submit a result:             curl -s -X POST " + url + "/api/v1/commands -H 'Content-Type: application/json' \\",
 		`        -d '{"command":"submit-result","object":"this-machine!nightly","state":"OK","output":"backup done"}'`,
+		"    - see who was told of what:    " + url + "/notifications (and notifications.txt in the folder)",
 		"",
 		"  Ctrl-C stops it; the next start goes on where it stopped.",
 		"",
