@@ -26,11 +26,11 @@ func startEmbedded(b *Bus) (*embedded, error) {
 		return nil, err
 	}
 	if err := b.checkRoom(); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlockData(lock))
 	}
 	e := &embedded{lock: lock, log: &serverLog{log: b.log, warns: b.metrics.warnings.Inc}}
 	if e.guard, err = newGuard(b); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, unlockData(lock))
 	}
 	if err := e.start(b); err != nil {
 		return nil, errors.Join(err, e.stop())
@@ -81,7 +81,7 @@ func (e *embedded) stop() error {
 		e.server.Shutdown()
 		e.server.WaitForShutdown()
 	}
-	return errors.Join(e.guard.close(), e.lock.Close())
+	return errors.Join(e.guard.close(), unlockData(e.lock))
 }
 
 // writable makes the folder and proves that a file can be written in it.

@@ -42,6 +42,15 @@ func lockData(folder string) (*os.File, error) {
 	return f, nil
 }
 
+// unlockData gives the data folder back. Closing alone would not do: a child that
+// is just being started shares the open file until it executes its program.
+func unlockData(f *os.File) error {
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
+		return errors.Join(fmt.Errorf("unlock data folder %s: %w", filepath.Dir(f.Name()), err), f.Close())
+	}
+	return f.Close()
+}
+
 // writeHolder notes the process id, for the error another process prints.
 func writeHolder(f *os.File) error {
 	if err := f.Truncate(0); err != nil {

@@ -27,6 +27,31 @@ func TestTheLockOfAKilledProcessIsWaitedFor(t *testing.T) {
 	f.Close()
 }
 
+// A child between fork and exec has the descriptor of the lock as its own; a
+// duplicate stands for it.
+func TestTheFolderIsFreeAtOnceWhileAChildIsBeingStarted(t *testing.T) {
+	folder := t.TempDir()
+	f, err := lockData(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := syscall.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(child) })
+	if err := unlockData(f); err != nil {
+		t.Fatal(err)
+	}
+	again, err := lockData(folder)
+	if err != nil {
+		t.Fatalf("locked again after it was given back: %v", err)
+	}
+	if err := unlockData(again); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestALivingHolderIsNamedAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	holdLock(t, folder, os.Getpid(), time.Minute)

@@ -49,7 +49,7 @@ func (f *fifo) attach() error {
 	if err != nil {
 		return err
 	}
-	if err := lock(anchor); err != nil {
+	if err := flock(anchor, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return errors.Join(fmt.Errorf("lock the command file %s: another process reads it; stop that one or name another path with -command-file: %w", f.path, err), anchor.Close())
 	}
 	read, err := openEnd(f.path)
@@ -62,14 +62,15 @@ func (f *fifo) attach() error {
 	return nil
 }
 
-// lock fails if another open file of the pipe holds the lock.
-func lock(anchor *os.File) error {
+// flock takes or gives back the lock; taking fails if another open file of the pipe
+// holds it.
+func flock(anchor *os.File, how int) error {
 	raw, err := anchor.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { failed = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB) })
+	err = raw.Control(func(fd uintptr) { failed = syscall.Flock(int(fd), how) })
 	return errors.Join(err, failed)
 }
 
@@ -263,10 +264,14 @@ func (f *fifo) remove() error {
 	return os.Remove(f.path)
 }
 
-// close closes both ends.
+// close closes both ends. The lock is given back first: a child that is just being
+// started shares the open file for a moment longer.
 func (f *fifo) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.anchor != nil {
+		_ = flock(f.anchor, syscall.LOCK_UN)
+	}
 	for _, end := range []*os.File{f.read, f.anchor} {
 		if end != nil {
 			_ = end.Close()

@@ -199,7 +199,16 @@ func (d *decision) told(byName map[string]*candidate, add chooser) {
 		c := &candidate{name: name, config: d.in.Known[name], chosen: true, why: "the contact was told of the problem"}
 		byName[name] = c
 	}
-	d.rest(add, "the contact was not told of the problem")
+	d.rest(add, d.notTold())
+}
+
+// notTold is why somebody does not hear of the end of a problem. When the recovery is
+// decided again it is only for those whose period was closed the first time.
+func (d *decision) notTold() string {
+	if d.in.Kind == Recovery && d.in.Fields.Number == 0 {
+		return "the recovery was decided before; it is still told to those who heard of the problem and whose notification period was closed"
+	}
+	return "the contact was not told of the problem"
 }
 
 // everybody chooses all contacts of the object and of its escalation.

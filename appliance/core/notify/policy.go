@@ -69,7 +69,7 @@ func (d *decision) offDuty(add chooser, all []object.Rota) {
 	for _, r := range all {
 		why := "not on call by " + r.Name() + " now"
 		if d.toTold() {
-			why = "the contact was not told of the problem"
+			why = d.notTold()
 		}
 		for _, name := range r.Members() {
 			add(d.contactOf(name), false, why)

@@ -233,7 +233,7 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 	now, from := *e, e.Time-1
 	for {
 		gate := gateOf(&now)
-		x, ok := turn(&now, e.Time-1)
+		x, ok := turn(&now, min(now.Time, e.Time)-1)
 		switch {
 		case turned[gate] > 1, turned[gate] > 0 && !ofTold(&now), depth > 3:
 			t.Errorf("scenario %d: %+v\n the gate %s was turned around and blocks again: %+v", seed, *e, gate, now)
@@ -271,6 +271,20 @@ func (f *flipped) open(t *testing.T, seed int, e *rehearse.Entry, depth int) boo
 	}
 }
 
+// decidedBefore returns the verdict that a recovery which is decided again for others
+// refers to, and any other verdict as it is.
+func decidedBefore(entries []rehearse.Entry, e rehearse.Entry) rehearse.Entry {
+	if !strings.HasPrefix(e.Why, "the recovery was decided before") {
+		return e
+	}
+	for _, before := range slices.Backward(entries) {
+		if before.Object == e.Object && before.Contact == e.Contact && before.Kind == e.Kind && before.Time < e.Time {
+			return before
+		}
+	}
+	return e
+}
+
 func TestTurningTheNamedGateAroundMakesTheRehearsalSend(t *testing.T) {
 	byGate, held := map[string]int{}, 0
 	for seed := 1; seed <= *scenarios && !t.Failed(); seed++ {
@@ -279,6 +293,7 @@ func TestTurningTheNamedGateAroundMakesTheRehearsalSend(t *testing.T) {
 		entries := rehearse.Run(tr.Scene(), deliver.Limits{}).Entries
 		for range min(len(entries), 12) {
 			e := entries[rnd.IntN(len(entries))]
+			e = decidedBefore(entries, e)
 			if e.Told || e.Contact == "" {
 				continue
 			}
