@@ -12,14 +12,17 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/remote"
 	"jaque.sh/jaque/appliance/rule/expand"
 	"jaque.sh/jaque/appliance/rule/macro"
 	"jaque.sh/jaque/roles/engine"
 )
 
-// checks executes the engine's checks in this process, with their macros
-// replaced from the running config and the present states.
+// checks executes the engine's checks, in this process or by workers, and its event
+// handlers in this process, with their macros replaced from the running config and
+// the present states.
 type checks struct {
+	prober  remote.Prober
 	runner  *probe.Runner
 	proj    *projection.Projection
 	started object.Time
@@ -32,8 +35,8 @@ type generation struct {
 	macros map[string]string // settings.macros by name
 }
 
-func newChecks(r *probe.Runner, p *projection.Projection, c *config.Config) *checks {
-	x := &checks{runner: r, proj: p, started: object.At(time.Now())}
+func newChecks(by remote.Prober, r *probe.Runner, p *projection.Projection, c *config.Config) *checks {
+	x := &checks{prober: by, runner: r, proj: p, started: object.At(time.Now())}
 	x.use(c)
 	return x
 }
@@ -63,7 +66,7 @@ func (x *checks) Run(ctx context.Context, j engine.Job) fold.Result {
 		how = macro.Options{Clean: true, Illegal: shellSigns}
 	}
 	check := expand.Check(&j.Object.Rule.Check, func(s string) string { return macro.Expand(s, src, how) })
-	return x.runner.Do(ctx, probe.Request{
+	return x.prober.Do(ctx, probe.Request{
 		Object: j.Object, Check: check, Timeout: j.Timeout, Due: j.Due, Settings: &c.Set.Settings,
 	})
 }

@@ -30,6 +30,10 @@ func (a *appliance) makeCanary(context.Context) error {
 // up with the log, so that it knows which requests are open, and stops before the
 // engine does.
 func (a *appliance) makeDelivery(context.Context) (err error) {
+	a.add(service.Service{Name: "canary", Needs: []string{"engine"}, Run: a.canary.run})
+	if a.s.Notify.Delivery == "notifier" {
+		return nil
+	}
 	x := &delivering{channels: newChannels(a.s, a.runner, a.proj, a.p.Logger)}
 	x.use(a.config)
 	x.Delivery, err = delivery.New(delivery.Options{
@@ -45,7 +49,7 @@ func (a *appliance) makeDelivery(context.Context) (err error) {
 	}
 	x.OnDelivered(a.canary.delivered)
 	a.delivery = x
-	a.add(service.Service{Name: "canary", Needs: []string{"engine"}, Run: a.canary.run})
+	a.troubles = append(a.troubles, x.Trouble)
 	a.add(x.Service("canary"))
 	return nil
 }

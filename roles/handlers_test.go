@@ -30,7 +30,7 @@ func newHandlers(t *testing.T) (*checks, engine.HandlerJob) {
 	st := fold.New(o)
 	st.Status.State, st.Status.Type, st.Status.Attempt = object.Critical, object.Soft, 2
 	st.Measure.Output = "down `touch /tmp/x`; $(id)"
-	return newChecks(r, projection.New(set), &config.Config{Set: set}), engine.HandlerJob{Object: o, State: &st}
+	return newChecks(r, r, projection.New(set), &config.Config{Set: set}), engine.HandlerJob{Object: o, State: &st}
 }
 
 func TestAHandlerRunsWithTheMacrosOfItsEvent(t *testing.T) {

@@ -99,7 +99,9 @@ func (r *reloader) reload(ctx context.Context) {
 		log.Warn("settings.plugin_path changed, which takes effect at the next start")
 	}
 	r.a.canary.use(next.Set)
-	r.a.delivery.reloaded(next)
+	if r.a.delivery != nil {
+		r.a.delivery.reloaded(next)
+	}
 	r.succeeded(next)
 	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),
 		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))

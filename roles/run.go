@@ -44,7 +44,7 @@ func Run(ctx context.Context, s Settings, p Process) error {
 	if err := s.unsafe(); err != nil {
 		return err
 	}
-	return runAll(ctx, s, p)
+	return assemble(ctx, s, p)
 }
 
 // Exit statuses of the program.

@@ -120,6 +120,12 @@ func (b *Bus) ask(ctx context.Context) error {
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return fmt.Errorf("open bus: %w", err)
 	}
+	switch {
+	case b.opts.Bare:
+		return nil
+	case b.opts.Attach:
+		return b.telling("waiting for an engine to make the log", func() error { return b.await(ctx) })
+	}
 	if b.embed != nil {
 		if err := b.embed.guard.beforeDeclare(ctx, b.js); err != nil {
 			return err

@@ -78,6 +78,9 @@ func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 	if b.opts.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(b.opts.Credentials))
 	}
+	if b.opts.Inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix(b.opts.Inbox))
+	}
 	if b.opts.TLS != nil {
 		opts = append(opts, nats.Secure(b.opts.TLS))
 	}

@@ -28,6 +28,15 @@ type Options struct {
 	Credentials string
 	// TLS settings for tls:// URLs; nil = the system's defaults.
 	TLS *tls.Config
+	// Inbox is the prefix of the subjects on which answers arrive; "" = the
+	// client's common one. With rights of its own a process must use its own.
+	Inbox string
+	// Attach says that another process declares what stands on the external server:
+	// Open waits until it is there and changes nothing.
+	Attach bool
+	// Bare says that nothing is expected on the external server: the connection
+	// alone is wanted.
+	Bare bool
 
 	Retention Retention
 

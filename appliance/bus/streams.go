@@ -128,6 +128,30 @@ func (b *Bus) declare(ctx context.Context) error {
 	return nil
 }
 
+// awaitPause is how often a process that declares nothing looks again.
+const awaitPause = time.Second
+
+// await waits until everything stands that another process declares.
+func (b *Bus) await(ctx context.Context) error {
+	for _, s := range stores(b.names, b.opts.Retention) {
+		for {
+			c, err := streamConfig(ctx, b.js, s.stream)
+			if err != nil {
+				return fmt.Errorf("look at stream %s: %w", s.stream, err)
+			}
+			if c != nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("stream %s is not there: %w; start an engine on this server first, or correct -eventlog", s.stream, ctx.Err())
+			case <-time.After(awaitPause):
+			}
+		}
+	}
+	return nil
+}
+
 // streamConfig returns nil if there is no such stream.
 func streamConfig(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamConfig, error) {
 	s, err := js.Stream(ctx, name)

@@ -1,0 +1,179 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/commandfile"
+	"jaque.sh/jaque/appliance/config"
+	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/heap"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/listen"
+	"jaque.sh/jaque/appliance/probe"
+	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/queue"
+	"jaque.sh/jaque/appliance/service"
+	"jaque.sh/jaque/roles/engine"
+)
+
+// appliance is one role, put together from its parts; those that a role does not
+// have are nil. What is opened before the services run is closed by undo if the
+// start fails half-way.
+type appliance struct {
+	s       Settings
+	p       Process
+	started time.Time
+	reg     *prometheus.Registry
+
+	config     *config.Config
+	listener   *listen.Server
+	bus        *bus.Bus // of the log; nil with -eventlog memory and in a worker
+	journal    journal.Journal
+	proj       *projection.Projection
+	store      coordination.Store // of the role's own bucket
+	dispatcher queue.Dispatcher   // engine only
+	runner     *probe.Runner
+	engine     *engine.Engine
+	canary     *canaryWatch
+	delivery   *delivering // nil where nothing is delivered
+	reloader   *reloader
+	commands   *commandfile.Pipe // nil without -command-file
+	group      *service.Group
+	services   []service.Service
+	troubles   []func() []string // each says in sentences what is wrong with a part
+	instance   string            // of this process run
+	live       atomic.Bool       // the projection has caught up with the log
+	undo       []func() error
+}
+
+// step is one part of a start. It adds the services that it makes.
+type step func(context.Context) error
+
+// assemble puts a role together and runs it until ctx ends.
+func assemble(ctx context.Context, s Settings, p Process) error {
+	a := &appliance{s: s, p: p, started: time.Now(), reg: prometheus.NewRegistry()}
+	for _, do := range a.steps() {
+		if err := do(ctx); err != nil {
+			return errors.Join(err, a.cleanUp())
+		}
+		if ctx.Err() != nil {
+			p.Logger.Info("stopping", "reason", context.Cause(ctx).Error())
+			return a.cleanUp()
+		}
+	}
+	return a.group.Run(ctx)
+}
+
+// steps returns how the role is put together, in order.
+func (a *appliance) steps() []step {
+	switch a.s.Role.Name {
+	case Engine:
+		return []step{
+			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.makeFiles,
+			a.makeCanary, a.makeEngine, a.makeDelivery, a.readCommandFile, a.makeWeb,
+		}
+	case Worker:
+		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
+	case UI:
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.makeFiles, a.makeWeb}
+	case Sink:
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.join(coordination.Sinks), a.serveBare}
+	case Notifier:
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.join(coordination.Notifiers), a.serveBare}
+	}
+	return []step{
+		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,
+		a.makeCanary, a.makeEngine, a.makeDelivery, a.readCommandFile, a.makeWeb,
+	}
+}
+
+// cleanUp closes what was opened, last first.
+func (a *appliance) cleanUp() error {
+	var errs []error
+	for i := len(a.undo) - 1; i >= 0; i-- {
+		errs = append(errs, a.undo[i]())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *appliance) add(s service.Service) { a.services = append(a.services, s) }
+
+// names are those of the services so far.
+func (a *appliance) names() []string {
+	var names []string
+	for _, s := range a.services {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// onReady calls then when the service has become ready.
+func onReady(s service.Service, then func()) service.Service {
+	run := s.Run
+	s.Run = func(ctx context.Context, ready func()) error {
+		return run(ctx, func() { ready(); then() })
+	}
+	return s
+}
+
+// trouble says in sentences what is wrong with this process.
+func (a *appliance) trouble() []string {
+	var all []string
+	for _, part := range a.troubles {
+		all = append(all, part()...)
+	}
+	return all
+}
+
+// begin makes what every role has.
+func (a *appliance) begin(context.Context) error {
+	a.instance = newInstance()
+	a.reg.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(a.p.Version, a.s.Role.Name))
+	a.add(heap.Service(a.p.CollectorSet))
+	return nil
+}
+
+// buildInfo is the fact of which build runs.
+func buildInfo(version string, role Name) prometheus.Collector {
+	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "jaque_build_info", Help: "Always 1; the labels say which build runs in which role.",
+	}, []string{"version", "role", "go"})
+	g.WithLabelValues(version, string(role), runtime.Version()).Set(1)
+	return g
+}
+
+func (a *appliance) configOptions() config.Options {
+	return config.Options{AllZonesLocal: a.s.Role.Name == All}
+}
+
+func (a *appliance) loadConfig(context.Context) error {
+	c, problems := config.Load(a.s.Config, a.configOptions())
+	if len(problems) > 0 {
+		return problems
+	}
+	for _, w := range c.Warnings {
+		a.p.Logger.Warn("config", "warning", w.String())
+	}
+	a.config = c
+	return nil
+}
+
+func (a *appliance) openListener(ctx context.Context) (err error) {
+	a.listener = a.p.Listener
+	if a.listener == nil {
+		if a.listener, err = listen.Open(ctx, a.s.Listen, "-listen", a.p.Logger); err != nil {
+			return err
+		}
+	}
+	a.undo = append(a.undo, a.listener.Close)
+	return nil
+}

@@ -1,0 +1,41 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/service"
+)
+
+// follow folds the log into the projection, in the roles that only read it. The
+// service is ready once the projection has caught up, and ends the process when the
+// log cannot be followed any more.
+func (a *appliance) follow(context.Context) error {
+	a.add(service.Service{Name: "follower", Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
+		at, data, err := a.journal.LoadSnapshot(ctx)
+		switch {
+		case errors.Is(err, journal.ErrNoSnapshot):
+		case err != nil:
+			return fmt.Errorf("load the snapshot: %w", err)
+		default:
+			if err := a.proj.Restore(at, data); err != nil {
+				return fmt.Errorf("restore the snapshot: %w", err)
+			}
+		}
+		fold := func(events []event.Event) error {
+			for i := range events {
+				a.proj.Apply(&events[i])
+			}
+			return nil
+		}
+		err = a.journal.Follow(ctx, a.proj.Position(), fold, func() { a.live.Store(true); ready() })
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("follow the log: %w", err)
+	}})
+	return nil
+}

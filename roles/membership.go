@@ -1,0 +1,60 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+
+	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/rule/membership"
+	"jaque.sh/jaque/appliance/service"
+)
+
+// openCoordination opens the store in which engines announce themselves. The engine
+// registers when it has caught up with the log.
+func (a *appliance) openCoordination(ctx context.Context) error {
+	if a.s.Coordination == "memory" {
+		a.store = &coordination.Memory{}
+		return nil
+	}
+	return a.openStore(ctx, coordination.Engines, a.s.Coordination)
+}
+
+// openStore opens a bucket; the membership is kept by a service.
+func (a *appliance) openStore(ctx context.Context, path, where string) error {
+	b, err := a.link(ctx, "coordination", where)
+	if err != nil {
+		return err
+	}
+	a.store, err = coordination.OpenJetStream(b.Conn(), a.storeOptions(b, path))
+	if err != nil {
+		return fmt.Errorf("open the membership %s: %w", path, err)
+	}
+	a.add(service.Service{Name: "membership", Needs: a.names(), Run: a.store.Run})
+	return nil
+}
+
+func (a *appliance) storeOptions(b *bus.Bus, path string) coordination.Options {
+	return coordination.Options{
+		Bucket: b.Names().Members, Path: path, TTL: a.s.HeartbeatTTL, Logger: a.p.Logger, Registerer: a.reg,
+	}
+}
+
+// join makes this process a member of the bucket of its role, in the store that
+// -coordination names, else on the server of the log.
+func (a *appliance) join(path string) step {
+	return func(ctx context.Context) error {
+		where := a.s.Coordination
+		if !external(where) {
+			where = a.s.EventLog
+		}
+		if err := a.openStore(ctx, path, where); err != nil {
+			return err
+		}
+		if _, err := a.store.Register(ctx, membership.Member{ID: a.memberID(), Instance: a.instance}, 0); err != nil {
+			return fmt.Errorf("join %s as %q: %w", path, a.memberID(), err)
+		}
+		a.undo = append(a.undo, func() error { return a.store.Leave(context.Background(), a.memberID()) })
+		return nil
+	}
+}
