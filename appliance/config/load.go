@@ -25,6 +25,9 @@ type Options struct {
 	// AllZonesLocal warns of zones other than "default", for a process that
 	// runs every zone itself.
 	AllZonesLocal bool
+	// Zones adds a service for each zone of workers, for a process that watches
+	// them; see ZoneID.
+	Zones bool
 	// Now is the time from which schedules are looked at for gaps; nil = the clock's.
 	Now func() time.Time
 }
@@ -32,9 +35,11 @@ type Options struct {
 // Config is one checked generation. Nobody may change it.
 type Config struct {
 	Set      *object.Set
+	Folder   string // of the config; relative paths lie in it
 	Warnings Problems
 	Files    []string // every file that was read, for watching
 	Rules    int      // service rules declared
+	Zones    []string // whose checks workers execute, sorted
 
 	Periods  map[string]Period
 	Contacts map[string]Contact
@@ -50,6 +55,8 @@ type Config struct {
 	Macros     map[string]Secret // program macros: USER1 and others
 	HTTP       HTTP
 	Delivery   Delivery
+
+	zones []*object.Object // services that WithZones adds
 }
 
 // Load reads a CUE file or the CUE package in a folder, with its inventories,
@@ -132,7 +139,8 @@ func newLoader(src *source, dir string, opts Options) *loader {
 		incomplete: map[string]bool{}, compiled: map[string]object.Period{},
 		circle: map[string][]string{}, wanted: map[string]bool{},
 		out: &Config{
-			Files: append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
+			Folder: dir,
+			Files:  append([]string(nil), src.files...), Periods: map[string]Period{}, Contacts: map[string]Contact{},
 			Schedules: map[string]Schedule{}, OnCall: map[string]*oncall.Schedule{},
 			Sinks: map[string]Sink{}, Views: map[string]View{}, Users: map[string]User{}, Macros: map[string]Secret{},
 		},
@@ -235,7 +243,7 @@ func (l *loader) readPeople(s *section) {
 	l.delivery = l.decoder.delivery(s.at.field("delivery"), s.take("delivery"))
 	l.out.Delivery = l.delivery.Delivery
 	s.each("sinks", func(at *path, f field) {
-		v := l.sink(at, f)
+		v := l.sink(at, f, l.dir)
 		l.out.Sinks[v.Name] = v
 	})
 	s.each("views", func(at *path, f field) {

@@ -131,7 +131,7 @@ func TestShapesOfLaterStagesArrive(t *testing.T) {
 	if got := c.Contacts["c"]; got.Email != "c@example.com" || got.Telegram.Reveal() != "1" {
 		t.Errorf("got contact %+v", got)
 	}
-	if got := c.Sinks["s"]; got.Input != "metrics" || got.Target != "influx" || got.Options["batch"].Reveal() != "100" {
+	if got := c.Sinks["s"]; got.Input != "metrics" || got.Target != "influx" || got.Options["items"].Reveal() != "100" {
 		t.Errorf("got sink %+v", got)
 	}
 	if got := c.Periods["p"]; got.Timezone != "UTC" || len(got.Ranges) != 2 || len(got.Except) != 1 {

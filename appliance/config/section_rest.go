@@ -12,9 +12,6 @@ import (
 	"jaque.sh/jaque/appliance/rule/macro"
 )
 
-// targets are the kinds of sink.
-var targets = []string{"influx", "graphite", "remote_write", "elastic", "webhook", "file"}
-
 // ref reads the name of something declared elsewhere.
 func (s *section) ref(name string) (string, []ref) {
 	v := s.text(name)
@@ -22,43 +19,6 @@ func (s *section) ref(name string) (string, []ref) {
 		return "", nil
 	}
 	return v, []ref{{v, s.at.field(name), s.n.get(name).pos}}
-}
-
-// sink reads #Sink. Every option is taken as a possible secret.
-func (d *decoder) sink(at *path, f field) Sink {
-	s := d.open(at, f.node)
-	d.name(at, f.pos, f.name)
-	out := Sink{Name: d.strings.get(f.name), Input: s.oneOf("input", "", "metrics", "events")}
-	s.need("input", `"metrics" or input: "events"`)
-	found := 0
-	for _, target := range targets {
-		if s.take(target) == nil {
-			continue
-		}
-		found++
-		out.Target, out.Options = target, map[string]Secret{}
-		// each asks for the target once more; a name that stands twice would be
-		// shown twice to the operator.
-		s.asked = s.asked[:len(s.asked)-1]
-		s.each(target, func(at *path, f field) {
-			// Numbers and switches cannot be references to secrets.
-			if f.node.kind == kindNumber || f.node.kind == kindBool {
-				out.Options[d.strings.get(f.name)] = Secret{text: strings.Clone(f.node.text)}
-				return
-			}
-			out.Options[d.strings.get(f.name)] = d.secret(at, f.node)
-		})
-	}
-	unknown := s.done()
-	switch {
-	// An unknown field is most likely a misspelt target and reported as such.
-	case s.n == nil || found == 1 || unknown > 0:
-	case found == 0:
-		d.bad(at, f.pos, "writes nowhere; give one of %s", strings.Join(targets, ", "))
-	default:
-		d.bad(at, f.pos, "%d targets are given; keep one and declare a sink for each other", found)
-	}
-	return out
 }
 
 // view reads #View.

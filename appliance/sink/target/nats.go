@@ -26,7 +26,7 @@ type subject struct {
 	js      jetstream.JetStream
 }
 
-func newNATS(_ *Setup, s *settings) (sink.Target, error) {
+func newNATS(u *Setup, s *settings) (sink.Target, error) {
 	t := &subject{
 		url: s.need("url", "nats://127.0.0.1:4222"), pattern: s.text("subject", "jaque.export.{host}.{service}"), stream: s.flag("jetstream", false),
 		options: []nats.Option{nats.Name("jaque sink"), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1)},
@@ -46,7 +46,7 @@ func newNATS(_ *Setup, s *settings) (sink.Target, error) {
 		t.options = append(t.options, nats.Token(token))
 	}
 	if file != "" {
-		t.options = append(t.options, nats.UserCredentials(file))
+		t.options = append(t.options, nats.UserCredentials(u.file(file)))
 	}
 	return t, nil
 }

@@ -88,17 +88,17 @@ func Kinds() []string {
 	return all
 }
 
-// New makes the target of a sink. Nothing is connected or opened yet. Its error
-// names every setting that is wrong, one a line.
+// New makes the target of a sink. Nothing is connected or opened yet. Its error is
+// of type Mistakes and names every setting that is wrong.
 func New(u Setup) (*Made, error) {
 	all := makers()
 	at := slices.IndexFunc(all, func(m maker) bool { return m.kind == u.Kind })
 	if at < 0 {
-		return nil, fmt.Errorf("there is no target %q; write one of %s", u.Kind, strings.Join(Kinds(), ", "))
+		return nil, Mistakes{{Text: fmt.Sprintf("there is no target %q; write one of %s", u.Kind, strings.Join(Kinds(), ", "))}}
 	}
 	m := all[at]
 	if !slices.Contains(m.inputs, u.Input) {
-		return nil, fmt.Errorf("target %s takes input: %q, not %q", m.kind, strings.Join(m.inputs, `" or "`), u.Input)
+		return nil, Mistakes{{Text: fmt.Sprintf(`target %s takes input: "%s", not %q`, m.kind, strings.Join(m.inputs, `" or "`), u.Input)}}
 	}
 	s := &settings{all: u.Settings}
 	made := &Made{Items: s.whole("items", defaultItems(m.kind), 1, 100_000), Wait: s.length("wait"), Timeout: s.length("timeout")}
@@ -110,7 +110,7 @@ func New(u Setup) (*Made, error) {
 	}
 	target, err := m.make(&u, s)
 	if err != nil {
-		s.errs = append(s.errs, err)
+		s.bad("", "%w", err)
 	}
 	if err := s.done(); err != nil {
 		return nil, err
@@ -141,9 +141,24 @@ func (s *settings) mapping(m sample.Mapping) *sample.Mapping {
 	}
 	m.Labels = own
 	if _, err := sample.NewMapper(m); err != nil {
-		s.errs = append(s.errs, err)
+		s.wrongMapping(err.Error(), own)
 	}
 	return &m
+}
+
+// wrongMapping puts what is wrong with a mapping to the setting it came from.
+func (s *settings) wrongMapping(text string, labels map[string]string) {
+	places := map[string]string{"name: ": "name"}
+	for name := range labels {
+		places["label "+name+": "] = "label." + name
+	}
+	for begin, setting := range places {
+		if rest, ok := strings.CutPrefix(text, begin); ok {
+			s.bad(setting, "%s", rest)
+			return
+		}
+	}
+	s.bad("", "%s", text)
 }
 
 // file returns a path of the config as it is opened.

@@ -12,16 +12,37 @@ import (
 	"jaque.sh/jaque/appliance/rule/near"
 )
 
+// Mistake is one thing that is wrong with the declaration of a target.
+type Mistake struct {
+	Setting string // "" = the target as a whole
+	Text    string // what is wrong, and what to write instead
+}
+
+// Mistakes are all that is wrong with one target.
+type Mistakes []Mistake
+
+// Error returns one mistake a line.
+func (m Mistakes) Error() string {
+	var lines []string
+	for _, one := range m {
+		if one.Setting != "" {
+			one.Text = one.Setting + ": " + one.Text
+		}
+		lines = append(lines, one.Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // settings are the texts of one target in the config. Mistakes are collected, so
 // that all are told at once.
 type settings struct {
-	all   map[string]string
-	known []string
-	errs  []error
+	all      map[string]string
+	known    []string
+	mistakes Mistakes
 }
 
 func (s *settings) bad(name, format string, args ...any) {
-	s.errs = append(s.errs, fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...)))
+	s.mistakes = append(s.mistakes, Mistake{name, fmt.Errorf(format, args...).Error()})
 }
 
 // text returns a setting, or what counts without it.
@@ -138,13 +159,16 @@ func (s *settings) done() error {
 		if slices.Contains(s.known, name) {
 			continue
 		}
-		hint := ""
+		hint := "; known are " + strings.Join(slices.Compact(slices.Sorted(slices.Values(s.known))), ", ")
 		if best := nearest(name, s.known); best != "" {
 			hint = fmt.Sprintf("; did you mean %q?", best)
 		}
 		s.bad(name, "there is no such setting here%s", hint)
 	}
-	return errors.Join(s.errs...)
+	if len(s.mistakes) == 0 {
+		return nil
+	}
+	return s.mistakes
 }
 
 func nearest(wrong string, known []string) string {
