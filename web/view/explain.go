@@ -96,9 +96,6 @@ func (a *ExplainAsk) Fields(contacts []string) []Field {
 	return out
 }
 
-// IsNoteKind tells whether a kind of notification is known.
-func IsNoteKind(kind string) bool { return slices.Contains(noteKinds, notify.Kind(kind)) }
-
 // Explained fills the page from an answer.
 func (v *Explain) Explained(a *explain.Answer, now time.Time) {
 	d := &a.Decision

@@ -206,13 +206,12 @@ func TestAnotherIntervalChangesThePlan(t *testing.T) {
 // A reload may take away what an operator chose.
 func TestAPeriodThatHasGoneIsTheConfiguredOne(t *testing.T) {
 	env, s := tunable()
-	must(t, env, s, fold.Tune{Name: "notification_period", Value: "hourly"}, started)
 	must(t, env, s, fold.Tune{Name: "event_handler_period", Value: "hourly"}, started)
-	if fold.NotePeriod(env, &s.Status) == nil || fold.HandlerPeriod(env, &s.Status) == nil {
+	if fold.HandlerPeriod(env, &s.Status) == nil {
 		t.Error("what was chosen does not hold")
 	}
 	env.Periods = nil
-	if fold.NotePeriod(env, &s.Status) != nil || fold.HandlerPeriod(env, &s.Status) != nil {
+	if fold.HandlerPeriod(env, &s.Status) != nil {
 		t.Error("a period that has gone still holds")
 	}
 }
@@ -285,7 +284,7 @@ func TestTheConfigCountsAgainOnceItChanges(t *testing.T) {
 	env.Object.Rule.Interval, env.Object.Rule.Retry, env.Object.Rule.Attempts, env.Object.Rule.Passive = time.Hour, time.Second, 4, false
 	env.Object.Rule.CheckPeriod, env.Object.Rule.NotePeriod, env.Object.Rule.HandlerPeriod = always, always, always
 	env.Object.Vars = map[string]string{"PORT": "82", "OS": "linux"}
-	if fold.NotePeriod(env, &s.Status) != always || fold.HandlerPeriod(env, &s.Status) != always {
+	if fold.HandlerPeriod(env, &s.Status) != always {
 		t.Error("what was set against another config still counts")
 	}
 	if work, _ := fold.Due(env, s, started); work != fold.PassTime {

@@ -138,12 +138,6 @@ func checkPeriodOf(env *Env, st *event.Status) object.Period {
 	return periodOf(env, st, event.SettingCheckPeriod, env.Object.Rule.CheckPeriod)
 }
 
-// NotePeriod returns when people are told about an object: as an operator set it,
-// else as configured; nil = always.
-func NotePeriod(env *Env, st *event.Status) object.Period {
-	return periodOf(env, st, event.SettingNotePeriod, env.Object.Rule.NotePeriod)
-}
-
 // HandlerPeriod returns when an object's event handlers run: as an operator set
 // it, else as configured; nil = always.
 func HandlerPeriod(env *Env, st *event.Status) object.Period {

@@ -112,9 +112,6 @@ func (o *Outcome) Told() []string {
 	return names
 }
 
-// Escalated tells whether steps of the escalation chose the contacts.
-func (o *Outcome) Escalated() bool { return len(o.Steps) > 0 }
-
 // Why returns the sentence of the gate of the object that has decided, "" if none
 // has.
 func (o *Outcome) Why() string {
