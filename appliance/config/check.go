@@ -57,7 +57,7 @@ func (c *Config) Summary() string {
 	hosts, services := 0, 0
 	for _, o := range c.Set.Objects {
 		switch {
-		case o.Rule.Name == canaryRuleName:
+		case o.Rule.Name == canaryRuleName, o.Rule.Name == zoneRuleName:
 		case o.Kind() == object.Service:
 			services++
 		default:

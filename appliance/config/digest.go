@@ -142,6 +142,9 @@ func (l *loader) generation() string {
 	rules := map[*object.Rule]digest{}
 	tables := map[uintptr]digest{}
 	for _, o := range c.Set.Objects {
+		if o.Rule.Name == zoneRuleName {
+			continue // some processes have it and others do not
+		}
 		sum, ok := rules[o.Rule]
 		if !ok {
 			sum = digestOf(o.Rule)

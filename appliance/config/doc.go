@@ -9,5 +9,5 @@
 // (decode.go, section_*.go), declarations become objects (expand.go), periods what
 // they mean (section_period.go), and objects are made to depend on each other
 // (depend.go). Policies become what each object tells whom (policies.go); jaque's own
-// canary is added (canary.go). Start reading at Load.
+// canary is added (canary.go), and a service for each zone of workers (zones.go). Start reading at Load.
 package config

@@ -49,7 +49,7 @@ func (l *loader) expand() {
 		}
 		slices.SortFunc(o.Parents, func(a, b *object.Object) int { return cmpText(string(a.ID), string(b.ID)) })
 	}
-	objects = l.canary(objects)
+	objects = l.addZones(l.canary(objects))
 	l.out.Set = object.NewSet("", l.settings, slices.Clip(objects))
 	l.people()
 	l.dependencies()
@@ -341,7 +341,7 @@ func (l *loader) aggregates() {
 // member checks that one member of an aggregate exists. Names with macros are
 // known only when the check runs.
 func (l *loader) member(m ref) {
-	if strings.Contains(m.name, "$") || l.out.Set.Get(object.ID(m.name)) != nil {
+	if strings.Contains(m.name, "$") || l.out.Set.Get(object.ID(m.name)) != nil || l.zoneObject(object.ID(m.name)) != nil {
 		return
 	}
 	id := object.ID(m.name)

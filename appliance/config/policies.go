@@ -21,7 +21,7 @@ func (l *loader) notifications() {
 	asked := map[string]bool{} // kinds with lists of policies
 	var list []int
 	var key []byte
-	for _, o := range l.out.Set.Objects {
+	for _, o := range l.told() {
 		if len(l.policies) == 0 || l.canaries[o.ID] {
 			continue
 		}
@@ -36,8 +36,8 @@ func (l *loader) notifications() {
 			}
 			o.Notify = n
 		}
-		// What stands before a policy decides whether it is ever heard.
-		if !asked[string(key)] {
+		// What stands before a policy decides whether it is ever heard, by what is declared.
+		if !IsZone(o) && !asked[string(key)] {
 			asked[string(key)] = true
 			l.hear(o.Kind(), list)
 		}
@@ -110,10 +110,16 @@ func (l *loader) policiesOf(o *object.Object, list []int) []int {
 		if !p.holds(o) {
 			continue
 		}
-		p.matched++
+		if IsZone(o) {
+			p.zoned = true
+		} else {
+			p.matched++
+		}
 		p.repeats = p.repeats || p.Repeat > 0 || p.Repeat < 0 && o.Rule.NoteInterval > 0 || o.Rule.Volatile
 		if p.states(k)&^taken == 0 {
-			p.hide(k, before)
+			if !IsZone(o) {
+				p.hide(k, before)
+			}
 			continue
 		}
 		list, before = append(list, i), append(before, p)
@@ -243,6 +249,8 @@ func (l *loader) policyNames() {
 // policyWarnings tells of what a policy says in vain.
 func (l *loader) policyWarnings(p *policy) {
 	switch {
+	case p.matched == 0 && p.zoned:
+		return
 	case p.matched == 0:
 		l.warning(p.at, p.pos, "is for no object%s", l.labelHint(p.match, "; loosen match, groups, objects, only or states, or remove it"))
 		return
@@ -280,7 +288,7 @@ func (l *loader) policyWarnings(p *policy) {
 func (l *loader) labelHint(all []match, otherwise string) string {
 	for _, m := range all {
 		labels, values := map[string]bool{}, map[string]bool{}
-		for _, o := range l.out.Set.Objects {
+		for _, o := range l.told() {
 			for _, own := range []map[string]string{o.Labels, o.Rule.Labels} {
 				for k, v := range own {
 					labels[k] = true

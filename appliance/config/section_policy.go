@@ -25,7 +25,8 @@ type policy struct {
 	contacts []*object.Contact
 	rotas    []object.Rota
 	byKind   [2][]*object.Step
-	matched  int  // objects that it is for
+	matched  int  // declared objects that it is for
+	zoned    bool // it is for zones of workers
 	heard    bool // it may have its say about one of them
 	repeats  bool // it tells an object it is for again and again
 	// behind are those that hide it from objects at every time, before those that do
