@@ -87,6 +87,7 @@ func (c *canaryWatch) run(ctx context.Context, ready func()) error {
 	waiting, cancel := c.proj.WatchRequests(func(added []*deliver.Pending, _ []string) { c.requested(added) })
 	defer cancel()
 	c.requested(waiting)
+	c.proj.OnSettled(c.settled)
 	ready()
 	<-ctx.Done()
 	return nil
@@ -131,9 +132,10 @@ func (c *canaryWatch) follow(round string) {
 	}
 }
 
-// delivered takes note of a delivery; the round is complete with the last one.
-func (c *canaryWatch) delivered(p *deliver.Pending, at time.Time) {
-	if !c.Is(p.Event.Object) || p.Event.Measure == nil {
+// settled takes note of a delivery, whichever process has made it; the round is
+// complete with the last one.
+func (c *canaryWatch) settled(p *deliver.Pending, e *event.Event) {
+	if e.Kind != event.NotificationDelivered || !c.Is(p.Event.Object) || p.Event.Measure == nil {
 		return
 	}
 	c.mu.Lock()
@@ -143,7 +145,7 @@ func (c *canaryWatch) delivered(p *deliver.Pending, at time.Time) {
 	}
 	c.mu.Unlock()
 	if followed && left <= 0 {
-		c.Pass(canary.Delivered, p.Event.Measure.LastCheck, object.At(at))
+		c.Pass(canary.Delivered, p.Event.Measure.LastCheck, e.Time)
 	}
 }
 

@@ -110,7 +110,6 @@ func newAviary(t *testing.T, set *object.Set) *aviary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.OnDelivered(a.watch.delivered)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 3)
 	for _, run := range []func(context.Context, func()) error{a.e.Service().Run, a.watch.run, d.Service().Run} {

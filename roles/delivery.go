@@ -47,7 +47,6 @@ func (a *appliance) makeDelivery(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	x.OnDelivered(a.canary.delivered)
 	a.delivery = x
 	a.troubles = append(a.troubles, x.Trouble)
 	a.add(x.Service("canary"))

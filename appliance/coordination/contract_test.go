@@ -41,7 +41,20 @@ var contract = []struct {
 	{"every registration raises the epoch and replaces the instance", raises},
 	{"a member that leaves is gone at once", leaves},
 	{"views are told in order until the watch is cancelled", watches},
+	{"a member is alive from its registration to its leave", alive},
 	{"run is ready at once and ends when it is told to", runs},
+}
+
+func alive(t *testing.T, s Store) {
+	if s.Alive() {
+		t.Error("it is alive before it has registered")
+	}
+	if _, err := s.Register(t.Context(), membership.Member{ID: "a", Instance: "1"}, 0); err != nil || !s.Alive() {
+		t.Errorf("it is not alive after it has registered: %v", err)
+	}
+	if err := s.Leave(t.Context(), "a"); err != nil || s.Alive() {
+		t.Errorf("it is alive after it has left: %v", err)
+	}
 }
 
 // T16: a log at epoch 57 and an empty store give an epoch above 57; one that

@@ -109,6 +109,14 @@ func (s *JetStream) put(ctx context.Context, key string, value []byte, expect ui
 // View returns the newest view that this process knows.
 func (s *JetStream) View() membership.View { return s.watchers.get() }
 
+// Alive tells whether the last heartbeat that succeeded is so young that no peer can
+// have taken over; it ends a tenth of the TTL before they may.
+func (s *JetStream) Alive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.good.IsZero() && !s.leaving && time.Since(s.good) < s.ttl-s.ttl/10
+}
+
 // Watch tells of every newer view.
 func (s *JetStream) Watch(fn func(membership.View)) (cancel func()) { return s.watchers.watch(fn) }
 

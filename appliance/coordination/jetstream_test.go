@@ -107,6 +107,32 @@ func TestAMemberEndsAfterOneTTLWithoutTheStore(t *testing.T) {
 	})
 }
 
+// Whoever acts only while alive has stopped before a peer takes over, also if the
+// process stood still meanwhile.
+func TestAMemberStopsActingBeforeItsPeersTakeOver(t *testing.T) {
+	fleet(t, func(t *testing.T, b *bus.Bus, keys bucket) {
+		a, c := start(t, keys, Engines, "a", "1"), start(t, keys, Engines, "c", "1")
+		time.Sleep(testTTL / 2)
+		a.fault.set(true, false)
+		for began := time.Now(); len(c.View().Members) == 2; time.Sleep(testTTL / 60) {
+			if since := time.Since(began); since < testTTL/2 && !a.Alive() {
+				t.Fatalf("it stopped %s after the store was cut off", since)
+			}
+		}
+		if a.Alive() {
+			t.Error("it still acts when its peer has taken over")
+		}
+		if n, err := Live(t.Context(), b.JetStream(), b.Names().Members, Engines); n != 1 || err != nil {
+			t.Errorf("%d are alive: %v", n, err)
+		}
+		c.kill()
+		time.Sleep(testTTL + slack)
+		if n, err := Live(t.Context(), b.JetStream(), b.Names().Members, Engines); n != 0 || err != nil || len(c.View().Members) != 1 {
+			t.Errorf("of the dead %d are alive: %v", n, err)
+		}
+	})
+}
+
 func TestLostAcknowledgementsEndNothing(t *testing.T) {
 	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
 		a := newMember(keys, Engines, "a", "1")

@@ -49,6 +49,9 @@ func (s *Memory) change(fn func(membership.View) membership.View) membership.Vie
 	return v
 }
 
+// Alive tells whether the member is registered.
+func (s *Memory) Alive() bool { return len(s.View().Members) > 0 }
+
 // View returns the present view.
 func (s *Memory) View() membership.View { return s.watchers.get() }
 

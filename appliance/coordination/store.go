@@ -24,6 +24,10 @@ type Store interface {
 	// Watch has fn called with every newer view, in order and one at a time, from
 	// now until cancel. It must not block. Views in between may be left out.
 	Watch(fn func(membership.View)) (cancel func())
+	// Alive tells whether this process may act as a member by its own clock: its peers
+	// have not declared it dead, and will not at once. It is false before Register
+	// and after Leave.
+	Alive() bool
 	// Run keeps the membership until ctx ends, then returns nil. It calls ready
 	// once. An error says why this process is no member any more: it must end,
 	// for its peers have taken over or will.

@@ -40,6 +40,13 @@ type Options struct {
 	// Owner tells whether this process delivers to a contact; nil = to everybody.
 	// Whoever changes the answer calls Kick.
 	Owner func(contact string) bool
+	// Shared tells whether another process may still deliver to contacts of this one:
+	// what comes in then is marked as a possible repetition if it goes out at once.
+	// nil = never.
+	Shared func() bool
+	// Halted tells that this process may not send now, as its peers are about to take
+	// over. What is due waits and is looked at again soon. nil = never.
+	Halted func() bool
 	// Resolve returns the way to a contact as the config has it now. Its errors are
 	// judged as those of a channel: that there is no way any more is permanent.
 	Resolve func(contact, name string) (channel.Channel, error)
@@ -69,6 +76,13 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Owner == nil {
 		o.Owner = func(string) bool { return true }
+	}
+	never := func() bool { return false }
+	if o.Shared == nil {
+		o.Shared = never
+	}
+	if o.Halted == nil {
+		o.Halted = never
 	}
 	if o.Limits == nil {
 		o.Limits = func() deliver.Limits { return deliver.Limits{} }
@@ -104,7 +118,8 @@ type Delivery struct {
 	log     *slog.Logger
 	metrics *metrics
 	inbox   inbox
-	told    func(*deliver.Pending, time.Time) // nil = nobody asks
+	over    context.Context // ends when this process may not send any more
+	end     func()
 
 	// What follows belongs to the goroutine of run.
 	planner  *deliver.Planner
@@ -132,6 +147,7 @@ func New(o Options) (*Delivery, error) {
 		opt: o, log: o.Logger, inbox: newInbox(), world: o.Projection.World(),
 		requests: map[string]*request{}, channels: map[string]*ChannelState{}, silent: map[beat]bool{},
 	}
+	d.over, d.end = context.WithCancel(context.Background())
 	d.planner = deliver.NewPlanner(d.limits())
 	d.state.Store(&State{})
 	d.metrics = newMetrics(o.Registerer, d)
@@ -151,11 +167,10 @@ func (d *Delivery) Service(needs ...string) service.Service {
 	return service.Service{Name: "notifications", Needs: needs, StopTimeout: d.opt.StopTimeout + 2*writePatience, Run: d.run}
 }
 
-// OnDelivered has fn called with every request whose outcome, that it was
-// delivered, is on the log. It must be called before the service runs; fn must not
-// block.
-func (d *Delivery) OnDelivered(fn func(*deliver.Pending, time.Time)) { d.told = fn }
-
 // Kick has limits, owners and channels looked at again: after a reload and when the
 // owner of contacts has changed.
 func (d *Delivery) Kick() { d.inbox.put(d.review) }
+
+// Cut cuts off what is being sent, and nothing is sent any more: for a process whose
+// peers take over now. They mark what may have arrived.
+func (d *Delivery) Cut() { d.end() }

@@ -55,13 +55,8 @@ func (d *Delivery) finish(b *deliver.Batch, k event.Kind, s sent, reason string)
 		if r := d.requests[p.ID]; r != nil {
 			r.place = settled
 		}
-		then := func() {}
-		if k == event.NotificationDelivered && d.told != nil {
-			at := time.Now()
-			then = func() { d.told(p, at) }
-		}
 		d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), strings.TrimPrefix(string(k), "notification.")).Inc()
-		d.write(d.outcome(b, p, k, s, reason), then)
+		d.write(d.outcome(b, p, k, s, reason))
 	}
 }
 
@@ -83,7 +78,7 @@ func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 		d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), "failed").Inc()
 		if news {
 			r.told++
-			d.write(d.outcome(b, p, event.NotificationFailed, s, reason), func() {})
+			d.write(d.outcome(b, p, event.NotificationFailed, s, reason))
 		}
 	}
 }

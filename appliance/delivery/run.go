@@ -15,6 +15,7 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 	send, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	d.send = send
+	defer context.AfterFunc(d.over, cut)()
 	for _, p := range open {
 		d.enter(p, true)
 	}
@@ -64,6 +65,9 @@ func (d *Delivery) pause() time.Duration {
 	if at := d.planner.Next(object.At(now)); at != 0 && d.running < d.opt.Workers {
 		pause = min(pause, at.Std().Sub(now))
 	}
+	if pause <= 0 && d.halted() {
+		pause = haltedPause
+	}
 	if !d.counted.IsZero() && len(d.requests) > 0 {
 		pause = min(pause, countEvery)
 	}
@@ -75,7 +79,7 @@ func (d *Delivery) pause() time.Duration {
 
 // dispatch sends what is due, as far as there are places.
 func (d *Delivery) dispatch(now object.Time) {
-	for d.running < d.opt.Workers {
+	for d.running < d.opt.Workers && !d.halted() {
 		b, ok := d.planner.Take(now, d.world)
 		if !ok {
 			return
@@ -94,6 +98,11 @@ func (d *Delivery) dispatch(now object.Time) {
 		}
 	}
 }
+
+// haltedPause is how soon is looked again whether this process may send.
+const haltedPause = 200 * time.Millisecond
+
+func (d *Delivery) halted() bool { return d.over.Err() != nil || d.opt.Halted() }
 
 // start sends one message on a goroutine of its own.
 func (d *Delivery) start(b *deliver.Batch) {

@@ -165,7 +165,6 @@ type process struct {
 	send    func(ctx context.Context, m *message.Message) error
 	refuse  func(e *event.Event) error // of the journal; nil = takes all
 	owner   func(string) bool
-	told    func(*deliver.Pending, time.Time)
 	ways    func(contact, name string) error
 }
 
@@ -261,9 +260,6 @@ func (w *world) start(t *testing.T, change func(*process, *Options)) *process {
 	var err error
 	if p.d, err = New(o); err != nil {
 		t.Fatal(err)
-	}
-	if p.told != nil {
-		p.d.OnDelivered(p.told)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

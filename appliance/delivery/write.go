@@ -15,20 +15,14 @@ const (
 	writePatience = 3 * time.Second // of a stop
 )
 
-// write is one outcome on its way to the log.
-type write struct {
-	ev   *event.Event
-	then func() // once the log has it
-}
-
 // writes are the outcomes that the log has not acknowledged. A message is never
 // sent again because its outcome could not be written: the outcome is written again.
 type writes struct {
-	flying int           // handed to the journal
-	again  []write       // refused, to be handed over again
-	at     time.Time     // when; zero = nothing to do
-	pause  time.Duration // before that
-	err    error         // of the last refusal
+	flying int            // handed to the journal
+	again  []*event.Event // refused, to be handed over again
+	at     time.Time      // when; zero = nothing to do
+	pause  time.Duration  // before that
+	err    error          // of the last refusal
 }
 
 func (w *writes) open() int { return w.flying + len(w.again) }
@@ -41,33 +35,32 @@ func (w *writes) hurry(now time.Time) {
 }
 
 // write hands an outcome to the journal, which takes any number at once.
-func (d *Delivery) write(ev *event.Event, then func()) {
+func (d *Delivery) write(ev *event.Event) {
 	d.writes.flying++
 	d.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
-		d.inbox.put(func() { d.written(write{ev, then}, err) })
+		d.inbox.put(func() { d.written(ev, err) })
 	})
 }
 
-func (d *Delivery) written(w write, err error) {
+func (d *Delivery) written(ev *event.Event, err error) {
 	s := &d.writes
 	s.flying--
 	if err == nil {
 		if len(s.again) == 0 {
 			s.pause, s.err = 0, nil
 		}
-		w.then()
 		return
 	}
 	d.metrics.writeErrors.Inc()
 	if errors.Is(err, journal.ErrClosed) {
 		return // the process ends: the request stays open
 	}
-	s.again, s.err = append(s.again, w), err
+	s.again, s.err = append(s.again, ev), err
 	if s.at.IsZero() {
 		s.pause = min(max(writePause, 2*s.pause), writeMost)
 		s.at = time.Now().Add(s.pause)
 		d.log.Warn("the outcome of a notification could not be appended and is tried again",
-			"object", string(w.ev.Object), "again_in", s.pause, "err", err)
+			"object", string(ev.Object), "again_in", s.pause, "err", err)
 	}
 }
 
@@ -79,7 +72,7 @@ func (d *Delivery) writeAgain(now time.Time) {
 	}
 	again := s.again
 	s.again, s.at = nil, time.Time{}
-	for _, w := range again {
-		d.write(w.ev, w.then)
+	for _, ev := range again {
+		d.write(ev)
 	}
 }

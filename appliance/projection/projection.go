@@ -134,7 +134,8 @@ func (p *Projection) Apply(e *event.Event) fold.Outcome {
 	case e.Program != nil:
 		outcome = p.applyProgram(e)
 	}
-	if e.Epoch > p.fence.Load() {
+	// What delivers counts the epochs of a membership of its own.
+	if e.Epoch > p.fence.Load() && !e.Kind.Outcome() {
 		p.fence.Store(e.Epoch)
 	}
 	p.outcomes[outcome].Add(1)

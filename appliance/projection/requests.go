@@ -3,6 +3,7 @@ package projection
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
@@ -15,6 +16,7 @@ type requests struct {
 	mu      sync.Mutex
 	open    deliver.Open
 	watches []*watch // replaced, never changed in place
+	settled atomic.Pointer[func(*deliver.Pending, *event.Event)]
 }
 
 // watch hands changes to one reader.
@@ -37,11 +39,15 @@ type changes struct {
 	added   []*deliver.Pending
 	ended   []string
 	watches []*watch
+	settled func() // nil = nobody asks, or nothing was
 }
 
 func (c *changes) tell() {
 	if len(c.added)+len(c.ended) == 0 {
 		return
+	}
+	if c.settled != nil {
+		c.settled()
 	}
 	for _, w := range c.watches {
 		w.call(c.added, c.ended)
@@ -52,8 +58,12 @@ func (c *changes) tell() {
 func (r *requests) apply(e *event.Event) (c changes) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	p := r.open.Get(e.Facts[event.FactRequest])
 	c.added, c.ended = r.open.Apply(e)
 	c.watches = r.watches
+	if fn := r.settled.Load(); fn != nil && len(c.ended) > 0 {
+		c.settled = func() { (*fn)(p, e) }
+	}
 	return c
 }
 
@@ -104,6 +114,13 @@ func (p *Projection) WatchRequests(fn func(added []*deliver.Pending, ended []str
 		defer r.mu.Unlock()
 		r.watches = slices.DeleteFunc(slices.Clone(r.watches), func(o *watch) bool { return o == w })
 	}
+}
+
+// OnSettled has fn called with every request that gets its final outcome and the event
+// that says so, on the goroutine that applies events; fn must not block. A second call
+// replaces the first.
+func (p *Projection) OnSettled(fn func(*deliver.Pending, *event.Event)) {
+	p.requests.settled.Store(&fn)
 }
 
 // GroupSent returns what the outcomes say of the newest message of a group within a

@@ -74,6 +74,36 @@ func TestARequestIsOpenUntilItsOutcome(t *testing.T) {
 	}
 }
 
+// Whoever waits for what became of a request hears it once, with the request.
+func TestWhatIsSettledIsTold(t *testing.T) {
+	p := projection.New(set(2))
+	p.Apply(telling(p, "h!s0", 1, "PROBLEM"))
+	open := p.OpenRequests()
+	var told []string
+	p.OnSettled(func(r *deliver.Pending, e *event.Event) {
+		told = append(told, fmt.Sprint(r.ID == open[1].ID, " ", e.Kind))
+	})
+	p.Apply(outcome(open[1], 2, event.NotificationFailed))
+	p.Apply(outcome(open[1], 3, event.NotificationDelivered))
+	p.Apply(outcome(open[1], 4, event.NotificationDelivered))
+	if want := []string{"true notification.delivered"}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+// The epochs of those who deliver are of another membership than those of decisions.
+func TestTheEpochOfAnOutcomeFencesNothing(t *testing.T) {
+	p := projection.New(set(2))
+	p.Apply(telling(p, "h!s0", 1, "PROBLEM"))
+	before := p.Epoch()
+	done := outcome(p.OpenRequests()[0], 2, event.NotificationDelivered)
+	done.Epoch = before + 1000
+	p.Apply(done)
+	if p.Epoch() != before || p.Apply(telling(p, "h!s0", 3, "RECOVERY")) != fold.Accepted {
+		t.Errorf("the epoch is %d, was %d", p.Epoch(), before)
+	}
+}
+
 // Only what the log accepted is a request.
 func TestARefusedEventAsksForNothing(t *testing.T) {
 	p := projection.New(set(2))
