@@ -18,12 +18,12 @@ var keepers = []struct {
 	tests   []string
 	instead string
 }{
-	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/sink/target"}, "the embedded server is started by appliance/bus"},
+	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target"}, "the embedded server is started by appliance/bus"},
 	{
 		"github.com/nats-io/nats.go",
-		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/sink/target"},
+		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target"},
 		nil,
-		"streams and buckets are reached through appliance/bus, appliance/journal, appliance/queue and appliance/coordination",
+		"streams, buckets and subjects are reached through appliance/bus, appliance/journal, appliance/queue, appliance/coordination and appliance/ingress",
 	},
 	{"cuelang.org/go", []string{"appliance/config"}, nil, "CUE is read by appliance/config; take its checked values"},
 	{"github.com/a-h/templ", []string{"web"}, nil, "HTML is made in web/page and web/part"},

@@ -1,0 +1,121 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Engine carries out what was submitted.
+type Engine interface {
+	// Take carries out a command that this engine has claimed and returns what of it
+	// was not done, by index. It ends when ctx does.
+	Take(ctx context.Context, c *Command) []Failure
+}
+
+// ServerOptions are those of a Server. Engine and ID must be set.
+type ServerOptions struct {
+	Prefix string // of the installation's subjects; "" = none
+	ID     string // of the engine, told to whoever submits
+	Engine Engine
+	// Parallel bounds the commands that are carried out at once; more are refused as
+	// busy. 0 = 64.
+	Parallel int
+
+	Logger     *slog.Logger          // nil = discard
+	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+}
+
+// Server claims submitted commands for an engine.
+type Server struct {
+	nc      *nats.Conn
+	opts    ServerOptions
+	metrics *prometheus.CounterVec
+	places  chan struct{}
+}
+
+// NewServer returns a server on a connection. It subscribes to nothing before Run.
+func NewServer(nc *nats.Conn, o ServerOptions) (*Server, error) {
+	switch {
+	case o.Engine == nil:
+		return nil, errors.New("make command ingress: Engine is missing")
+	case o.ID == "":
+		return nil, errors.New("make command ingress: ID is missing")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Parallel <= 0 {
+		o.Parallel = 64
+	}
+	return &Server{nc: nc, opts: o, metrics: newReceived(o.Registerer), places: make(chan struct{}, o.Parallel)}, nil
+}
+
+// Run claims commands until ctx ends, then waits for those under way. It fails
+// when its subscription or its connection ends by itself.
+func (s *Server) Run(ctx context.Context, ready func()) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var under sync.WaitGroup
+	sub, err := s.nc.QueueSubscribe(Subject(s.opts.Prefix), group, func(m *nats.Msg) { s.receive(work, m, &under) })
+	if err != nil {
+		return fmt.Errorf("listen for commands: %w", err)
+	}
+	err = watch(s.nc, sub).run(ctx, ready)
+	// Nothing is claimed any more, so that the group of goroutines does not grow.
+	for range cap(s.places) {
+		s.places <- struct{}{}
+	}
+	under.Wait()
+	return err
+}
+
+// receive claims a command or says why not, and carries it out beside.
+func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup) {
+	c, err := Decode(m.Data)
+	if err != nil {
+		s.metrics.WithLabelValues(outRefused).Inc()
+		s.opts.Logger.Warn("a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err)
+		s.reply(m, answer{State: refused, Why: err.Error()})
+		return
+	}
+	select {
+	case s.places <- struct{}{}:
+	default:
+		s.metrics.WithLabelValues(outBusy).Inc()
+		s.opts.Logger.Warn("too many submitted commands at once, one was sent back", "id", c.ID, "from", c.From, "under_way", cap(s.places))
+		s.reply(m, answer{State: busy})
+		return
+	}
+	s.metrics.WithLabelValues(outClaimed).Inc()
+	s.reply(m, answer{State: claimed})
+	under.Go(func() {
+		defer func() { <-s.places }()
+		s.carryOut(ctx, &c, m)
+	})
+}
+
+func (s *Server) carryOut(ctx context.Context, c *Command, m *nats.Msg) {
+	failures := s.opts.Engine.Take(ctx, c)
+	o := newOutcome(c, s.opts.ID, failures)
+	s.opts.Logger.Info("submitted command carried out", "id", c.ID, "from", c.From, "author", c.Author(), "actions", o.Total,
+		"refused", o.Refused, "unknown", o.Unknown)
+	s.reply(m, answer{State: ended, Total: o.Total, Refused: o.Refused, Unknown: o.Unknown, Failures: o.Failures})
+}
+
+// reply answers whoever submitted a command. It may be gone; the log says what
+// became of the command in any case.
+func (s *Server) reply(m *nats.Msg, a answer) {
+	if m.Reply == "" {
+		return
+	}
+	a.Engine = s.opts.ID
+	if err := s.nc.Publish(m.Reply, a.encode()); err != nil {
+		s.opts.Logger.Warn("a submitted command could not be answered", "state", a.State, "err", err)
+	}
+}
