@@ -17,9 +17,13 @@ import (
 )
 
 // makeRunner makes what executes checks and commands on this machine.
-func (a *appliance) makeRunner(path []string) (err error) {
-	a.runner, err = probe.New(probe.Options{PluginPath: path, States: a.present, Registerer: a.reg, Log: a.p.Logger})
-	if err != nil {
+func (a *appliance) makeRunner(path []string) error {
+	return a.newRunner(probe.Options{PluginPath: path, States: a.present})
+}
+
+func (a *appliance) newRunner(o probe.Options) (err error) {
+	o.Registerer, o.Log = a.reg, a.p.Logger
+	if a.runner, err = probe.New(o); err != nil {
 		return err
 	}
 	a.undo = append(a.undo, func() error { a.runner.Close(); return nil })
@@ -48,7 +52,7 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 	checks := newChecks(a.prober(), a.runner, a.proj, a.config)
 	a.engine, err = engine.New(engine.Options{
 		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj, Concurrency: a.concurrency(),
-		Runner: canaryRunner{checks, a.canary}, Handlers: checks, Coordinator: a.store, Logger: a.p.Logger, Registerer: a.reg,
+		Runner: canaryRunner{checks, a.canary}, Handlers: checks, Coordinator: a.coordinator(), Logger: a.p.Logger, Registerer: a.reg,
 	})
 	if err != nil {
 		return err

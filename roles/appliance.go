@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"jaque.sh/jaque/appliance/commandfile"
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/heap"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/listen"
@@ -40,6 +42,7 @@ type appliance struct {
 	proj       *projection.Projection
 	store      coordination.Store // of the role's own bucket
 	dispatcher queue.Dispatcher   // engine only
+	workers    *localWorkers      // with -queue memory
 	runner     *probe.Runner
 	engine     *engine.Engine
 	canary     *canaryWatch
@@ -48,9 +51,11 @@ type appliance struct {
 	commands   *commandfile.Pipe // nil without -command-file
 	group      *service.Group
 	services   []service.Service
-	troubles   []func() []string // each says in sentences what is wrong with a part
-	instance   string            // of this process run
-	live       atomic.Bool       // the projection has caught up with the log
+	troubles   []func() []string  // each says in sentences what is wrong with a part
+	instance   string             // of this process run
+	live       atomic.Bool        // the projection has caught up with the log
+	folding    sync.Mutex         // held while a follower folds, and while its config is switched
+	heard      func(*event.Event) // each event that a follower has folded; nil = nobody asks
 	undo       []func() error
 }
 
@@ -87,7 +92,7 @@ func (a *appliance) steps() []step {
 	case Sink:
 		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.join(coordination.Sinks), a.serveBare}
 	case Notifier:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.join(coordination.Notifiers), a.serveBare}
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openNotifiers, a.makeNotifier, a.serveBare}
 	}
 	return []step{
 		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,

@@ -109,9 +109,25 @@ func (p *parser) crossCheck(s *Settings) {
 	if cert != key {
 		p.problem("-nats-tls-cert and -nats-tls-key belong together: give both or none")
 	}
+	p.checkServers(s)
 	if s.Role.Name == Engine && s.Queue == "memory" {
 		s.Warnings = append(s.Warnings,
 			"with -queue memory no worker in another process can reach this engine; use it for development only")
+	}
+}
+
+// checkServers demands the embedded server where something is to stand on it.
+func (p *parser) checkServers(s *Settings) {
+	for _, f := range []struct{ flag, value string }{{"queue", s.Queue}, {"coordination", s.Coordination}} {
+		if f.value != "embedded" || !s.Role.OwnLog || s.EventLog == "embedded" {
+			continue
+		}
+		p.problem("-%s embedded needs the embedded server, which -eventlog %s does not start; write -%s nats://host:port, or leave -eventlog out",
+			f.flag, s.EventLog, f.flag)
+	}
+	if s.Role.Name == Engine && s.Queue == "embedded" && s.NATS.Listen == "" {
+		s.Warnings = append(s.Warnings,
+			"with -queue embedded and without -nats-listen no worker can reach this engine; name an address with -nats-listen")
 	}
 }
 
@@ -139,6 +155,7 @@ func (p *parser) readSecret(file Flag, g given, s *Settings) {
 // fill sets the defaults that depend on the machine, where the role uses them.
 func (p *parser) fill(s *Settings) {
 	id := HostID(p.env.Host)
+	s.Host = id
 	for name, into := range map[string]*string{
 		"engine-id": &s.EngineID, "sink-id": &s.SinkID, "notifier-id": &s.NotifierID,
 	} {

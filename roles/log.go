@@ -64,6 +64,8 @@ func (a *appliance) memberID() string {
 		return a.s.SinkID
 	case Notifier:
 		return a.s.NotifierID
+	case Worker:
+		return workerID(a.s.Host, a.instance)
 	}
 	return a.s.EngineID
 }
@@ -119,7 +121,10 @@ func (a *appliance) link(ctx context.Context, name, where string) (*bus.Bus, err
 	if err != nil {
 		return nil, err
 	}
-	o.Bare, o.Registerer = true, nil
+	// A worker has no other connection; elsewhere the metrics are those of the log's.
+	if o.Bare = true; a.s.Role.Name != Worker {
+		o.Registerer = nil
+	}
 	b, err := bus.Open(ctx, o)
 	if err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	}
 	want := Settings{
 		Config: "site", Data: "/home/a/.local/state/jaque", Listen: "127.0.0.1:8420",
-		EventLog: "embedded", Coordination: "memory", HeartbeatTTL: 10 * time.Second, EngineID: "web-1-example",
+		EventLog: "embedded", Coordination: "memory", HeartbeatTTL: 10 * time.Second, Host: "web-1-example", EngineID: "web-1-example",
 		Zones: []string{"default"}, LogLevel: "info", LogFormat: "text",
 	}
 	want.Role, _ = Find(All)

@@ -17,7 +17,6 @@ func (s Settings) idle() []string {
 	}{
 		{"livestatus-socket", s.LivestatusSocket != ""},
 		{"livestatus-listen", s.LivestatusListen != ""},
-		{"nats-listen", s.NATS.Listen != ""},
 		{"cluster-name", s.NATS.ClusterName != ""},
 		{"cluster-listen", s.NATS.ClusterListen != ""},
 		{"cluster-peers", len(s.NATS.ClusterPeers) > 0},
@@ -32,9 +31,6 @@ func (s Settings) idle() []string {
 // unsafe returns why the settings must not be run in this release: to accept
 // them without acting on them would harm the objects or other engines.
 func (s Settings) unsafe() error {
-	if external(s.Coordination) {
-		return fmt.Errorf("-coordination %s: several engines are %w; leave it out", s.Coordination, ErrNotReleased)
-	}
 	if s.Notify.Delivery == "notifier" {
 		return fmt.Errorf("-notify-delivery notifier: a process that only delivers is %w; leave it out", ErrNotReleased)
 	}

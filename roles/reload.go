@@ -99,6 +99,7 @@ func (r *reloader) reload(ctx context.Context) {
 		log.Warn("settings.plugin_path changed, which takes effect at the next start")
 	}
 	r.a.canary.use(next.Set)
+	r.a.workers.use(ctx, next.Set)
 	if r.a.delivery != nil {
 		r.a.delivery.reloaded(next)
 	}

@@ -44,11 +44,11 @@ func Roles() []Role {
 			Summary: "everything in one process: schedule, execute, fold, append, dashboard, API and metrics",
 		},
 		{
-			Name: Engine, OwnLog: true, Reload: ReloadConfig,
+			Name: Engine, OwnLog: true, Reload: ReloadConfig, Released: true,
 			Summary: "decides what runs and when, hands checks to workers over the queue, writes the log",
 		},
 		{
-			Name:    Worker,
+			Name: Worker, Released: true,
 			Summary: "pulls checks of its zones from the queue and executes them; no config, no log",
 		},
 		{

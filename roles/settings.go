@@ -15,6 +15,7 @@ type Settings struct {
 	Coordination string // memory, embedded or a URL
 	HeartbeatTTL time.Duration
 
+	Host       string // name of this machine, as an id
 	EngineID   string
 	SinkID     string
 	NotifierID string

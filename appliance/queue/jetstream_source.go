@@ -46,7 +46,7 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 	s.items = make(chan Delivery, share*len(w.Zones))
 	for _, zone := range w.Zones {
 		p := &puller{queue: q, zone: zone, share: share, inbox: q.nc.NewInbox()}
-		p.fresh = func() { s.fresh(p) }
+		p.fresh = func() error { return s.fresh(p) }
 		s.pullers = append(s.pullers, p)
 		var err error
 		if p.sub, err = s.subscribe(p.inbox, func(m *nats.Msg) { s.receive(p, m) }); err != nil {
@@ -60,7 +60,7 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 	for _, p := range s.pullers {
 		if err := q.declareZone(ctx, p.zone); err != nil {
 			q.log.Warn("the queue is not there yet, waiting for an engine", "zone", p.zone, "err", err)
-			p.rest()
+			p.rest(noQueue)
 			continue
 		}
 		p.ask()
@@ -70,12 +70,14 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 }
 
 // fresh makes the consumer of a zone again.
-func (s *jetSource) fresh(p *puller) {
+func (s *jetSource) fresh(p *puller) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendWait)
 	defer cancel()
-	if err := s.queue.declareZone(ctx, p.zone); err != nil {
+	err := s.queue.declareZone(ctx, p.zone)
+	if err != nil {
 		s.queue.log.Debug("the consumer could not be made, trying again", "zone", p.zone, "err", err)
 	}
+	return err
 }
 
 // live announces the worker and asks again what was lost on the way.
@@ -202,6 +204,20 @@ func (s *jetSource) say(m *nats.Msg, word string) {
 
 // Items delivers what is to be executed.
 func (s *jetSource) Items() <-chan Delivery { return s.items }
+
+// Trouble tells a connection that is away and zones whose items are not sent.
+func (s *jetSource) Trouble() []string {
+	if !s.queue.nc.IsConnected() {
+		return []string{"the connection to the queue's server is away"}
+	}
+	var all []string
+	for _, p := range s.pullers {
+		if why := p.trouble(); why != "" {
+			all = append(all, why)
+		}
+	}
+	return all
+}
 
 // Drain asks for nothing more.
 func (s *jetSource) Drain() {

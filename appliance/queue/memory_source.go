@@ -63,6 +63,9 @@ func (s *memorySource) give(it *memoryItem) {
 // Items delivers what is to be executed.
 func (s *memorySource) Items() <-chan Delivery { return s.items }
 
+// Trouble is empty: nothing can happen to memory.
+func (s *memorySource) Trouble() []string { return nil }
+
 // Drain asks for nothing more.
 func (s *memorySource) Drain() {
 	s.queue.fleet.forget(s.ID)

@@ -26,14 +26,15 @@ type puller struct {
 	share int
 	inbox string
 	sub   *nats.Subscription
-	fresh func() // makes the consumer again; called on a goroutine
+	fresh func() error // makes the consumer again; called on a goroutine
 
 	mu      sync.Mutex
 	held    int    // items in the worker's hands
 	asked   int    // items that the server was asked for and has not sent
 	pulls   []pull // what asked consists of, oldest first
 	stopped bool
-	resting bool // after a refusal
+	resting bool   // after a refusal
+	reason  string // of the last refusal, "" once the server has sent something else
 }
 
 type pull struct {
@@ -77,6 +78,7 @@ func (p *puller) got() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answered(1)
+	p.reason = ""
 	if p.stopped || p.held >= p.share {
 		return false
 	}
@@ -132,19 +134,38 @@ func (p *puller) status(m *nats.Msg) {
 			left = p.asked
 		}
 		p.answered(left)
+		p.reason = ""
 		p.mu.Unlock()
 		p.ask()
 		return
 	}
-	p.queue.log.Warn("the server refuses to send items", "zone", p.zone, "status", status, "reason", m.Header.Get("Description"))
-	p.rest()
+	reason := m.Header.Get("Description")
+	if status == "503" { // nobody answers at the consumer's subject
+		reason = noQueue
+	}
+	p.queue.log.Warn("the server refuses to send items", "zone", p.zone, "status", status, "reason", reason)
+	p.rest(reason)
+}
+
+// noQueue is why no items arrive before an engine has made the stream, and after a
+// restart of its server.
+const noQueue = "the queue is not there; start an engine"
+
+// trouble says why no items arrive, "" if nothing is known to keep them.
+func (p *puller) trouble() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reason == "" {
+		return ""
+	}
+	return "no checks of zone " + p.zone + " arrive: " + p.reason
 }
 
 // rest waits a moment, makes the consumer again, which a server that was
 // restarted has forgotten, and goes on.
-func (p *puller) rest() {
+func (p *puller) rest(reason string) {
 	p.mu.Lock()
-	p.asked, p.pulls = 0, nil
+	p.asked, p.pulls, p.reason = 0, nil, reason
 	if p.resting || p.stopped {
 		p.mu.Unlock()
 		return
@@ -152,9 +173,11 @@ func (p *puller) rest() {
 	p.resting = true
 	p.mu.Unlock()
 	time.AfterFunc(pullPause, func() {
-		p.fresh()
+		err := p.fresh()
 		p.mu.Lock()
-		p.resting = false
+		if p.resting = false; err == nil {
+			p.reason = ""
+		}
 		p.mu.Unlock()
 		p.ask()
 	})

@@ -47,6 +47,8 @@ type Source interface {
 	// Drain asks for nothing more and announces that the worker leaves. What
 	// arrives from then on is given back.
 	Drain()
+	// Trouble says in sentences why no items arrive at present, zone by zone.
+	Trouble() []string
 	// Failed is closed when no items can arrive any more; Err then says why.
 	Failed() <-chan struct{}
 	Err() error

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/fold"
@@ -27,7 +28,8 @@ type WorkerOptions struct {
 
 // Worker takes checks from the queue and executes them. Create it with NewWorker.
 type Worker struct {
-	opt WorkerOptions
+	opt    WorkerOptions
+	source atomic.Pointer[queue.Source] // while Run takes checks
 }
 
 // NewWorker checks the options. It connects to nothing.
@@ -53,6 +55,7 @@ func (w *Worker) Run(ctx context.Context, ready func()) error {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var all sync.WaitGroup
+	w.source.Store(&src)
 	ready()
 	w.opt.Logger.Info("worker takes checks", "worker", w.opt.Worker.ID, "zones", w.opt.Worker.Zones, "capacity", w.opt.Worker.Capacity)
 	for items := src.Items(); ; {
@@ -71,6 +74,15 @@ func (w *Worker) Run(ctx context.Context, ready func()) error {
 		}
 		return w.stop(src, running, kill, &all)
 	}
+}
+
+// Trouble says in sentences why no checks arrive at present.
+func (w *Worker) Trouble() []string {
+	src := w.source.Load()
+	if src == nil {
+		return nil
+	}
+	return (*src).Trouble()
 }
 
 // stop lets running checks finish, and gives back what has not begun or does not

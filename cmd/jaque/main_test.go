@@ -222,10 +222,10 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 			"jaque check-now: no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused; " +
 				"is jaque running there? name another address with -url or JAQUE_URL\n",
 		},
-		"a role of a later release": {
-			[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1"},
+		"a worker whose queue's server does not run": {
+			[]string{"-target", "worker", "-queue", "nats://127.0.0.1:1", "-listen", "127.0.0.1:0", "-log-level", "error"},
 			1,
-			"jaque: role worker is not available in this release\n",
+			"jaque: open the queue: connect to log server nats://127.0.0.1:1: nats: no servers available for connection; is it running, and is the address right?\n",
 		},
 		"a config that is not there": {
 			[]string{"-config", "nowhere.cue"},

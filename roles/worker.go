@@ -1,0 +1,56 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"jaque.sh/jaque/appliance/probe"
+	"jaque.sh/jaque/appliance/queue"
+	"jaque.sh/jaque/appliance/remote"
+	"jaque.sh/jaque/appliance/service"
+)
+
+// makeWorker makes what takes checks from the queue and executes them. It has no
+// config: plugins are looked for where distributions and hand-made installations
+// put them, everything else travels with the check.
+func (a *appliance) makeWorker(ctx context.Context) error {
+	q, err := a.jetQueue(ctx)
+	if err != nil {
+		return err
+	}
+	capacity := checksAtOnce(len(a.s.Zones))
+	if err := a.newRunner(probe.Options{Concurrency: capacity}); err != nil {
+		return err
+	}
+	w, err := remote.NewWorker(remote.WorkerOptions{
+		Queue: q, Prober: a.runner, Logger: a.p.Logger,
+		Worker: queue.Worker{ID: a.memberID(), Version: a.p.Version, Zones: a.s.Zones, Capacity: capacity},
+	})
+	if err != nil {
+		return fmt.Errorf("start the worker: %w", err)
+	}
+	a.troubles = append(a.troubles, w.Trouble)
+	a.add(service.Service{Name: "worker", Needs: a.names(), StopTimeout: workerStop, Run: w.Run})
+	return nil
+}
+
+// workerID tells workers apart: several may run on one machine, and a restart is
+// another one, since what its forerunner held is not in its hands.
+func workerID(host, instance string) string {
+	return host + "-" + strings.ToLower(instance[:5])
+}
+
+// Bounds of the checks that a worker executes at once. Most wait for an answer
+// from far away; what a plugin costs while it runs is memory.
+const (
+	checksPerProcessor = 128
+	mostChecks         = 1024
+	leastPerZone       = 16
+)
+
+// checksAtOnce returns how many checks a worker of so many zones executes at once.
+func checksAtOnce(zones int) int {
+	return max(min(checksPerProcessor*runtime.GOMAXPROCS(0), mostChecks), leastPerZone*zones)
+}
