@@ -39,15 +39,15 @@ func (q *JetStream) Dispatcher(ctx context.Context, engine string) (Dispatcher, 
 	}
 	_, err := d.subscribe(q.names.root+".result."+token(engine)+".*", d.receive)
 	if err == nil {
-		_, err = d.subscribe(q.names.root+".worker.*", d.announced)
+		_, err = d.subscribe(q.names.root+".worker.*", func(m *nats.Msg) { q.announced(d.fleet, m) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	d.follow()
 	go d.reconnects()
-	if err := q.nc.Publish(q.names.hello(), nil); err != nil {
-		return nil, errors.Join(fmt.Errorf("ask for workers: %w", err), d.Close())
+	if err := q.greet(); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
 	if err := q.flush(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("subscribe to results: %w", err), d.Close())
@@ -61,6 +61,7 @@ func (d *jetDispatcher) reconnects() {
 	for {
 		select {
 		case <-d.back:
+			d.queue.returned(d.fleet)
 			d.mu.Lock()
 			close(d.again)
 			d.again = make(chan struct{})
@@ -103,7 +104,7 @@ func (d *jetDispatcher) do(ctx context.Context, it *Item) (*Result, error) {
 	if d.fleet.Deserted(it.Zone) > d.queue.timing.deserted {
 		return nil, d.orders.unanswered(w, began, d.fleet, nil)
 	}
-	wait := waitFor{began: began, fleet: d.fleet, over: d.over, retry: d.returned()}
+	wait := waitFor{began: began, fleet: d.fleet, lease: d.queue.timing.lease, over: d.over, retry: d.returned()}
 	if err := d.send(ctx, it, data, began); err != nil {
 		return nil, d.sendError(ctx, w, began, err)
 	}
@@ -222,20 +223,6 @@ func cutLast(subject string) (before, last string, ok bool) {
 		return "", subject, false
 	}
 	return subject[:i], subject[i+1:], true
-}
-
-// announced takes in what workers say of themselves. The zone that counts is
-// that of the subject, which the server checks.
-func (d *jetDispatcher) announced(m *nats.Msg) {
-	a, err := decodeAnnouncement(m.Data)
-	if err == nil && d.queue.names.worker(a.Zone) != m.Subject {
-		err = fmt.Errorf("announcement for zone %s on %s", a.Zone, m.Subject)
-	}
-	if err != nil {
-		d.queue.log.Warn("announcement of a worker cannot be read", "subject", m.Subject, "err", err)
-		return
-	}
-	d.fleet.hear(a)
 }
 
 // Fleet knows the workers that announced themselves.

@@ -168,7 +168,7 @@ func (d *memoryDispatcher) do(ctx context.Context, it *Item) (*Result, error) {
 	m := &memoryItem{Item: it, sent: began}
 	d.queue.put(m)
 	defer d.queue.take(m)
-	return d.orders.wait(ctx, w, waitFor{began: began, fleet: d.queue.fleet, over: d.over})
+	return d.orders.wait(ctx, w, waitFor{began: began, fleet: d.queue.fleet, lease: d.queue.timing.lease, over: d.over})
 }
 
 // Fleet knows the workers of this process.

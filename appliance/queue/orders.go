@@ -98,15 +98,19 @@ func (o *orders) unanswered(w *order, since time.Time, f *Fleet, err error) erro
 type waitFor struct {
 	began time.Time
 	fleet *Fleet
+	lease time.Duration
 	over  <-chan struct{} // closed when the engine's side closes
 	// again is called when retry is closed and returns the next one; nil = never.
 	retry <-chan struct{}
 	again func() <-chan struct{}
 }
 
-// wait returns the result of an order. A zone that nobody serves is given up at
-// the end of the item's life, since nobody can have begun it then; one that is
-// served when a worker that began at the last moment would have answered.
+// look is how often a wait looks whether the zone still has workers.
+const look = time.Second
+
+// wait returns the result of an order. From the end of the item's life on nobody
+// begins it, so it is given up once nobody serves the zone; else when a worker that
+// began at the last moment would have answered.
 func (o *orders) wait(ctx context.Context, w *order, f waitFor) (*Result, error) {
 	life := time.NewTimer(w.item.Life - time.Since(f.began))
 	defer life.Stop()
@@ -119,9 +123,10 @@ func (o *orders) wait(ctx context.Context, w *order, f waitFor) (*Result, error)
 		case <-f.retry:
 			f.retry = f.again()
 		case <-life.C:
-			if o.abandoned(w, f.fleet) {
+			if o.abandoned(w, f) {
 				return nil, o.unanswered(w, f.began, f.fleet, nil)
 			}
+			life.Reset(look)
 		case <-full.C:
 			return nil, o.unanswered(w, f.began, f.fleet, nil)
 		case <-f.over:
@@ -132,10 +137,11 @@ func (o *orders) wait(ctx context.Context, w *order, f waitFor) (*Result, error)
 	}
 }
 
-// abandoned tells that an order has no worker and can get none.
-func (o *orders) abandoned(w *order, f *Fleet) bool {
+// abandoned tells that an order has no worker and can get none. One that was begun
+// is left to its worker until the server would give it to another one.
+func (o *orders) abandoned(w *order, f waitFor) bool {
 	o.mu.Lock()
 	begun := w.begun
 	o.mu.Unlock()
-	return begun == "" && f.Live(w.item.Zone) == 0
+	return f.fleet.Gone(w.item.Zone) && (begun == "" || f.fleet.Deserted(w.item.Zone) >= f.lease)
 }

@@ -24,6 +24,10 @@ type Dispatcher interface {
 	Do(ctx context.Context, it *Item) (*Result, error)
 	// Fleet knows the workers that live.
 	Fleet() *Fleet
+	// Waiting returns by zone what no worker is known to have begun.
+	Waiting() map[string]Waiting
+	// Trouble says in sentences why nobody can be reached at present.
+	Trouble() []string
 	// Failed is closed when results cannot arrive any more; Err then says why.
 	Failed() <-chan struct{}
 	Err() error
@@ -120,8 +124,10 @@ type timing struct {
 	deserted time.Duration // a zone without a worker for so long is not asked any more
 }
 
+// A worker counts as gone after three announcements that did not come, so that a zone
+// without workers is known within two intervals of a check every ten seconds.
 func defaultTiming() timing {
-	return timing{lease: 10 * time.Second, announce: 5 * time.Second, silent: 16 * time.Second, answer: 2 * time.Second, deserted: time.Minute}
+	return timing{lease: 10 * time.Second, announce: 3 * time.Second, silent: 9500 * time.Millisecond, answer: 2 * time.Second, deserted: time.Minute}
 }
 
 // margin is how long a result may be under way.
