@@ -18,7 +18,7 @@ import (
 // TestASinkGoesOnOverRestartsOfTheLog runs three processes one after the other on
 // the log as it is kept on disk; while the second one runs the target is gone.
 func TestASinkGoesOnOverRestartsOfTheLog(t *testing.T) {
-	data, positions := t.TempDir(), NewFiles(t.TempDir())
+	data, positions := t.TempDir(), &Memory{}
 	var r receiver
 	var want []string
 	for process := range 3 {

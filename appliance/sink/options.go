@@ -27,6 +27,8 @@ type Options struct {
 	Source    Follower
 	Positions Positions
 	Target    Target
+	// Opened is when this process opened the log; zero = now.
+	Opened time.Time
 
 	// Mapping makes it a sink of measurements.
 	Mapping *sample.Mapping
@@ -78,6 +80,9 @@ func (o Options) withDefaults() Options {
 	set(&o.StopTimeout, 5*time.Second)
 	if o.Object == nil {
 		o.Object = func(object.ID) *object.Object { return nil }
+	}
+	if o.Opened.IsZero() {
+		o.Opened = time.Now()
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(nil)

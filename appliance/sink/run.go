@@ -83,10 +83,10 @@ func (s *Sink) run(ctx context.Context, ready func()) error {
 // stops first.
 func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
 	var at journal.Position
-	var found bool
+	var saved time.Time
 	for pause := s.opt.RetryFirst; ; pause = min(2*pause, s.opt.RetryMost) {
 		var err error
-		if at, found, err = s.opt.Positions.Load(ctx, s.opt.Name); err == nil {
+		if at, saved, err = s.opt.Positions.Load(ctx, s.opt.Name); err == nil {
 			break
 		}
 		s.change(func(st *State) { st.Unsaved = err.Error() })
@@ -103,10 +103,10 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
 		}
 		return at, false, fmt.Errorf("find the end of the log: %w", err)
 	}
-	from := s.from(at, found, end)
+	from := s.from(at, saved, end)
 	s.inbox.begin(from)
 	s.change(func(st *State) { st.Began, st.Position, st.End = time.Now(), from, end })
-	if !found || from != at {
+	if saved.IsZero() || from != at {
 		s.save(ctx, time.Now(), true) // so that a crash from here on loses nothing
 	} else {
 		s.saved = from
@@ -115,7 +115,8 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
 }
 
 // from decides where a sink goes on.
-func (s *Sink) from(at journal.Position, found bool, end journal.Position) journal.Position {
+func (s *Sink) from(at journal.Position, saved time.Time, end journal.Position) journal.Position {
+	found := !saved.IsZero()
 	switch {
 	case !found && s.opt.Beginning:
 		s.log.Info("sink begins with all that the log holds")
@@ -129,8 +130,12 @@ func (s *Sink) from(at journal.Position, found bool, end journal.Position) journ
 		return journal.Position{}
 	}
 	// A killed log server may have lost its newest measurements and given their
-	// numbers again.
-	at.Results = min(at.Results, s.opt.Source.Opened().Results)
+	// numbers again. What was saved since this process reads the log, by another one,
+	// is of this numbering.
+	if saved.Before(s.opt.Opened) {
+		at.Results = min(at.Results, s.opt.Source.Opened().Results)
+	}
+	at.Results = min(at.Results, end.Results)
 	return at
 }
 

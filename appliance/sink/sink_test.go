@@ -86,16 +86,23 @@ func (r *receiver) got() []string {
 
 // kept are positions in memory.
 type kept struct {
-	mu   sync.Mutex
-	at   map[string]journal.Position
-	fail error
+	mu    sync.Mutex
+	at    map[string]journal.Position
+	saved time.Time // when all of them were; zero = by an earlier process
+	fail  error
 }
 
-func (k *kept) Load(_ context.Context, name string) (journal.Position, bool, error) {
+func (k *kept) Load(_ context.Context, name string) (journal.Position, time.Time, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at, ok := k.at[name]
-	return at, ok, k.fail
+	switch {
+	case !ok:
+		return at, time.Time{}, k.fail
+	case k.saved.IsZero():
+		return at, time.Unix(1, 0), k.fail
+	}
+	return at, k.saved, k.fail
 }
 
 func (k *kept) Save(_ context.Context, name string, at journal.Position) error {
@@ -200,6 +207,23 @@ func (w *world) check(want []string) {
 	if got := w.receiver.got(); !slices.Equal(got, want) {
 		w.t.Errorf("the target has %d items, want %d:\n%v\n%v", len(got), len(want), got, want)
 	}
+}
+
+// Another process may have moved the position on while this one read the log for
+// other sinks.
+func TestASinkThatIsTakenOverGoesOnWhereTheOtherProcessWas(t *testing.T) {
+	synctested(t, func(w *world) {
+		w.measure(3)
+		source := w.reopened() // when this process began
+		opened := time.Now()
+		time.Sleep(time.Hour)
+		w.measure(5)
+		w.positions.at["vm"], w.positions.saved = journal.Position{Results: 7}, time.Now()
+		w.options = func(o *Options) { o.Source, o.Opened = source, opened }
+		_, stop := w.run()
+		stop()
+		w.check([]string{"m8=8"})
+	})
 }
 
 // synctested runs a test with a clock of its own.

@@ -21,7 +21,7 @@ var keepers = []struct {
 	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target"}, "the embedded server is started by appliance/bus"},
 	{
 		"github.com/nats-io/nats.go",
-		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target"},
+		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/sink/position"},
 		nil,
 		"streams, buckets and subjects are reached through appliance/bus, appliance/journal, appliance/queue, appliance/coordination and appliance/ingress",
 	},

@@ -41,7 +41,7 @@ func TestAServerThatIsGoneForAWhileMissesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := sink.Options{
-			Name: name, Source: log, Positions: sink.NewFiles(t.TempDir()), RetryFirst: 50 * time.Millisecond, RetryMost: 200 * time.Millisecond,
+			Name: name, Source: log, Positions: &sink.Memory{}, RetryFirst: 50 * time.Millisecond, RetryMost: 200 * time.Millisecond,
 			Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		}
 		made.Fill(&o)
@@ -142,7 +142,7 @@ func TestInfluxDBRefusesOneValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, err := sink.New(sink.Options{
-		Name: "x", Source: log, Positions: sink.NewFiles(t.TempDir()), Target: made.Target, Mapping: made.Mapping, Beginning: true,
+		Name: "x", Source: log, Positions: &sink.Memory{}, Target: made.Target, Mapping: made.Mapping, Beginning: true,
 		Wait: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
