@@ -46,14 +46,20 @@ func (a *appliance) attachLog(ctx context.Context) error {
 // address.
 func (a *appliance) busOptions(where string) (b bus.Options, err error) {
 	b = bus.Options{
-		Logger: a.p.Logger, Registerer: a.reg, Credentials: a.s.NATS.Creds, ClientName: "jaque " + string(a.s.Role.Name) + " " + a.memberID(),
+		Logger: a.p.Logger, Registerer: a.reg, ClientName: "jaque " + string(a.s.Role.Name) + " " + a.memberID(),
 	}
-	if external(where) {
-		b.URL = where
-	} else if b.Data = a.s.Data; b.Data == "" {
-		return b, errors.New("there is no home folder to keep the event log in; name a folder with -data")
+	if !external(where) {
+		if b.Data = a.s.Data; b.Data == "" {
+			return b, errors.New("there is no home folder to keep the event log in; name a folder with -data")
+		}
+		err = a.listenForOthers(&b)
+		return b, err
 	}
-	b.TLS, err = a.s.NATS.tlsConfig()
+	b.URL = where
+	if b.TLS, err = a.s.NATS.tlsConfig(); err != nil {
+		return b, err
+	}
+	err = a.identify(&b)
 	return b, err
 }
 

@@ -28,15 +28,6 @@ func (s Settings) idle() []string {
 	return out
 }
 
-// unsafe returns why the settings must not be run in this release: to accept
-// them without acting on them would harm the objects or other engines.
-func (s Settings) unsafe() error {
-	if s.Notify.Delivery == "notifier" {
-		return fmt.Errorf("-notify-delivery notifier: a process that only delivers is %w; leave it out", ErrNotReleased)
-	}
-	return nil
-}
-
 // tlsConfig returns how connections to a NATS server are secured, nil for the
 // system's defaults.
 func (n NATS) tlsConfig() (*tls.Config, error) {

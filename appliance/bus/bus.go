@@ -51,7 +51,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		return nil, err
 	}
 	b := &Bus{
-		opts: o, names: namesFor(o.Prefix), log: o.Logger,
+		opts: o, names: NamesFor(o.Prefix), log: o.Logger,
 		metrics: newMetrics(o.Registerer), failed: make(chan struct{}),
 	}
 	if err := b.open(ctx); err != nil {
@@ -109,7 +109,7 @@ func (b *Bus) telling(what string, do func() error) error {
 func (b *Bus) ask(ctx context.Context) error {
 	var err error
 	if b.embed != nil {
-		b.nc, err = nats.Connect("", append(b.handlers(), nats.InProcessServer(b.embed.server))...)
+		b.nc, err = nats.Connect("", append(b.handlers(), b.embed.dial()...)...)
 		if err != nil {
 			return fmt.Errorf("connect to the embedded log server: %w", err)
 		}

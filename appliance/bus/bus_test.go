@@ -72,7 +72,7 @@ func TestOpenDeclaresEverythingAndKeepsItOverARestart(t *testing.T) {
 
 func TestPrefixKeepsInstallationsApart(t *testing.T) {
 	t.Parallel()
-	n := namesFor("site1")
+	n := NamesFor("site1")
 	if n.Log != "site1_JAQUE_LOG" || n.LogRoot != "site1.jaque.log" || n.ResultRoot != "site1.jaque.result" {
 		t.Errorf("names = %+v", n)
 	}
@@ -256,7 +256,7 @@ func TestDaysOfTheLog(t *testing.T) {
 
 func TestFrontLossIsToldFromRetention(t *testing.T) {
 	now := time.Now()
-	g := &guard{names: namesFor(""), data: "d", known: &marks{Days: []dayMark{{10, now.Add(-50 * time.Hour)}, {20, now.Add(-26 * time.Hour)}}}}
+	g := &guard{names: NamesFor(""), data: "d", known: &marks{Days: []dayMark{{10, now.Add(-50 * time.Hour)}, {20, now.Add(-26 * time.Hour)}}}}
 	cases := []struct {
 		name   string
 		maxAge time.Duration

@@ -47,7 +47,8 @@ func (b *Bus) handlers() []nats.Option {
 		}),
 		nats.ClosedHandler(func(c *nats.Conn) {
 			b.metrics.connected.Set(0)
-			b.fail(fmt.Errorf("connection to the log server ended: %w", orClosed(c.LastError())))
+			err := orClosed(c.LastError())
+			b.fail(fmt.Errorf("connection to the log server ended: %w%s", err, b.adviceOfRefusal(err)))
 		}),
 	}
 }
@@ -75,18 +76,13 @@ func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 		}
 	}
 	opts := append(b.handlers(), nats.Timeout(dialTimeout))
-	if b.opts.Credentials != "" {
-		opts = append(opts, nats.UserCredentials(b.opts.Credentials))
-	}
-	if b.opts.Inbox != "" {
-		opts = append(opts, nats.CustomInboxPrefix(b.opts.Inbox))
-	}
-	if b.opts.TLS != nil {
-		opts = append(opts, nats.Secure(b.opts.TLS))
-	}
-	nc, err := nats.Connect(b.opts.URL, opts...)
+	mine, err := b.identity()
 	if err != nil {
-		return nil, fmt.Errorf("connect to log server %s: %w; is it running, and is the address right?", redact(b.opts.URL), err)
+		return nil, err
+	}
+	nc, err := nats.Connect(b.opts.URL, append(opts, mine...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to log server %s: %w%s", redact(b.opts.URL), err, b.adviceToConnect(err))
 	}
 	if err := ctx.Err(); err != nil {
 		nc.Close()

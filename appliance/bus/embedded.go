@@ -16,10 +16,12 @@ type embedded struct {
 	guard  *guard
 	log    *serverLog
 	watch  *watch // from when the bus is open
+	gate   *gate  // nil if the server listens nowhere
 }
 
 // startEmbedded locks the folder, looks at what stands in it and starts the
-// server. It listens nowhere: connections are made inside the process.
+// server. Unless it is told to, it listens nowhere: connections are made inside the
+// process.
 func startEmbedded(b *Bus) (*embedded, error) {
 	lock, err := lockData(b.opts.Data)
 	if err != nil {
@@ -44,18 +46,17 @@ func (e *embedded) start(b *Bus) error {
 	if err := writable(folder); err != nil {
 		return err
 	}
-	s, err := server.NewServer(&server.Options{
-		ServerName: b.opts.ServerName,
-		DontListen: true,
-		NoSigs:     true,
-		JetStream:  true,
-		StoreDir:   b.opts.Data,
-		SyncAlways: true,
-		MaxPending: 256 << 20, // a follower that replays may lag a lot
-
-		DisableJetStreamBanner: true,
-		JetStreamMaxStore:      unlimited,
-	})
+	o := b.serverOptions()
+	if b.opts.Listen != nil {
+		var err error
+		if e.gate, err = newGate(b); err != nil {
+			return err
+		}
+		if err := e.gate.set(o); err != nil {
+			return fmt.Errorf("set up the embedded log server: %w", err)
+		}
+	}
+	s, err := server.NewServer(o)
 	if err != nil {
 		return fmt.Errorf("set up the embedded log server: %w", err)
 	}
@@ -69,13 +70,33 @@ func (e *embedded) start(b *Bus) error {
 	if !s.JetStreamEnabled() {
 		return fmt.Errorf("start the embedded log server on %s: its streams did not start; the log lines before this one say why", folder)
 	}
+	if e.gate != nil {
+		return e.gate.open(s)
+	}
 	return nil
+}
+
+// serverOptions are those that stay the same while the server runs.
+func (b *Bus) serverOptions() *server.Options {
+	return &server.Options{
+		ServerName: b.opts.ServerName,
+		DontListen: true,
+		NoSigs:     true,
+		JetStream:  true,
+		StoreDir:   b.opts.Data,
+		SyncAlways: true,
+		MaxPending: 256 << 20, // a follower that replays may lag a lot
+
+		DisableJetStreamBanner: true,
+		JetStreamMaxStore:      unlimited,
+	}
 }
 
 // stop shuts down and waits until every file is written, then lets the folder go.
 func (e *embedded) stop() error {
 	e.log.complain(nil)
 	e.watch.stop()
+	e.gate.close()
 	if e.server != nil {
 		e.log.notify(nil)
 		e.server.Shutdown()

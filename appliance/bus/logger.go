@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 )
 
@@ -37,7 +38,14 @@ func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, 
 func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, format, v) }
 
 // Errorf logs an error and passes it to whoever judges what it means.
+//
+// What a client does wrong is no error of ours, and its line holds words of the
+// client, which must not pass for those of the server.
 func (l *serverLog) Errorf(format string, v ...any) {
+	if aboutClient(format, v) {
+		l.write(slog.LevelWarn, format, v)
+		return
+	}
 	l.write(slog.LevelError, format, v)
 	l.mu.Lock()
 	onErr := l.onErr
@@ -45,6 +53,17 @@ func (l *serverLog) Errorf(format string, v ...any) {
 	if onErr != nil {
 		onErr(fmt.Sprintf(format, v...))
 	}
+}
+
+// aboutClient tells whether a line begins with the address and number of a client's
+// connection.
+func aboutClient(format string, v []any) bool {
+	line := format
+	if strings.Contains(format, "%") {
+		line = fmt.Sprintf(format, v...)
+	}
+	_, rest, ok := strings.Cut(line, " - ")
+	return ok && strings.HasPrefix(rest, "cid:")
 }
 
 // Debugf logs at debug level.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/access/credential"
 )
 
 // Options say which server is used and how long things are kept there.
@@ -24,8 +26,10 @@ type Options struct {
 	// Prefix lets several installations share one external server; "" = none.
 	// Lower-case letters, digits and "-".
 	Prefix string
-	// Credentials is a NATS credentials file for an external server; "" = none.
-	Credentials string
+	// Listen opens the embedded server to other processes; nil = it listens nowhere.
+	Listen *Listener
+	// Credentials say who this process is towards an external server; nil = nobody.
+	Credentials *credential.Credentials
 	// TLS settings for tls:// URLs; nil = the system's defaults.
 	TLS *tls.Config
 	// Inbox is the prefix of the subjects on which answers arrive; "" = the

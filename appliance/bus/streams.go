@@ -15,8 +15,8 @@ type Names struct {
 	LogRoot, ResultRoot                     string // first tokens of the subjects, without the last dot
 }
 
-// namesFor returns the names under a prefix: "" gives JAQUE_LOG and jaque.log.
-func namesFor(prefix string) Names {
+// NamesFor returns the names under a prefix: "" gives JAQUE_LOG and jaque.log.
+func NamesFor(prefix string) Names {
 	upper, lower := "", ""
 	if prefix != "" {
 		upper, lower = prefix+"_", prefix+"."
