@@ -33,6 +33,9 @@ func declared(t *testing.T, name, marker string) (types []string) {
 		t.Fatal(err)
 	}
 	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +45,9 @@ func declared(t *testing.T, name, marker string) (types []string) {
 			if !ok || f.Recv == nil || f.Name.Name != marker {
 				continue
 			}
-			types = append(types, name+"."+f.Recv.List[0].Type.(*ast.Ident).Name)
+			if t, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
+				types = append(types, name+"."+t.Name)
+			}
 		}
 	}
 	return types

@@ -39,17 +39,32 @@ func (e *ending) run(ctx context.Context, ready func()) error {
 	ready()
 	select {
 	case <-ctx.Done():
-		err := e.sub.Unsubscribe()
-		if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) {
-			err = nil
-		}
-		return err
+		return e.leave()
 	case <-e.closed:
 		return fmt.Errorf("the subscription to %s ended by itself", e.sub.Subject)
 	case <-states:
 		return fmt.Errorf("the connection of the subscription to %s ended", e.sub.Subject)
 	}
 }
+
+// leave ends the subscription once what the server has sent is handled.
+func (e *ending) leave() error {
+	err := e.sub.Drain()
+	if err != nil {
+		if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrBadSubscription) {
+			return nil
+		}
+		return fmt.Errorf("end the subscription to %s: %w", e.sub.Subject, err)
+	}
+	select {
+	case <-e.closed:
+	case <-time.After(drainTimeout): // the server is away
+	}
+	return nil
+}
+
+// drainTimeout bounds the wait for a server that may not answer any more.
+const drainTimeout = 2 * time.Second
 
 // confirm waits until the server has looked at the subscription. It tells of one
 // that it does not allow on the connection, in front of this answer.

@@ -266,7 +266,8 @@ func TestAfterADisconnectCommandsAreTakenAgain(t *testing.T) {
 	quick = append(quick, nats.ReconnectHandler(func(*nats.Conn) { back <- struct{}{} }),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { gone <- struct{}{} }))
 	e := &taker{}
-	run(t, engine(t, dial(t, s, quick...), ServerOptions{ID: "e1", Engine: e}).Run)
+	listening := dial(t, s, quick...)
+	run(t, engine(t, listening, ServerOptions{ID: "e1", Engine: e}).Run)
 	c := client(t, dial(t, s, quick...), ClientOptions{})
 	s.Shutdown()
 	s.WaitForShutdown()
@@ -282,6 +283,9 @@ func TestAfterADisconnectCommandsAreTakenAgain(t *testing.T) {
 	serve(t, server.Options{Port: n})
 	<-back
 	<-back
+	if err := listening.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Submit(t.Context(), NewID(), ack("a")); err != nil {
 		t.Errorf("after the server is back: %v", err)
 	}

@@ -123,7 +123,7 @@ func (j *jetStream) backwards(ctx context.Context, s event.Stream, filter string
 // window reads the events of a filter, "" = all, between two positions in order,
 // when the first of them was stored, and up to which position the answers say what there is.
 func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, begin, end uint64) (events []event.Event, oldest time.Time, seen uint64, err error) {
-	inbox := nats.NewInbox()
+	inbox := j.nc.NewInbox()
 	sub, err := j.nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, time.Time{}, 0, err
@@ -199,7 +199,7 @@ func (j *jetStream) fetch(ctx context.Context, positions []uint64) ([]event.Even
 
 // single asks for each position on its own, for all of them before it waits.
 func (j *jetStream) single(ctx context.Context, positions []uint64) ([]event.Event, error) {
-	inbox := nats.NewInbox()
+	inbox := j.nc.NewInbox()
 	sub, err := j.nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, err

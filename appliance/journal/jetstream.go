@@ -67,6 +67,9 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	if j.opened, err = j.End(ctx); err != nil {
 		return nil, errors.Join(err, j.Close(ctx))
 	}
+	if o.ReadOnly {
+		return j, nil // LoadSnapshot passes over what an engine will remove
+	}
 	if err := j.dropFutureSnapshots(ctx, j.opened); err != nil {
 		return nil, errors.Join(err, j.Close(ctx))
 	}
@@ -76,6 +79,9 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 // Append hands the decision to the appender, which sends it with others.
 func (j *jetStream) Append(e *event.Event, expect uint64, done Done) {
 	tail, compared, err := place(e)
+	if j.opts.ReadOnly {
+		err = ErrReadOnly
+	}
 	if err != nil {
 		go done(0, err)
 		return
@@ -92,6 +98,9 @@ func (j *jetStream) Append(e *event.Event, expect uint64, done Done) {
 func (j *jetStream) Record(ctx context.Context, e *event.Event, done Done) error {
 	if e.Object == "" {
 		return fmt.Errorf("record %s: a measurement needs an object", e.Kind)
+	}
+	if j.opts.ReadOnly {
+		return ErrReadOnly
 	}
 	select {
 	case j.room <- struct{}{}:

@@ -19,6 +19,8 @@ var (
 	ErrUnknown = errors.New("journal: outcome of the append is unknown")
 	// ErrClosed: the journal was closed.
 	ErrClosed = errors.New("journal: closed")
+	// ErrReadOnly: the journal was opened to be read.
+	ErrReadOnly = errors.New("journal: it was opened to be read only")
 	// ErrNoSnapshot: there is no usable snapshot.
 	ErrNoSnapshot = errors.New("journal: no snapshot")
 )

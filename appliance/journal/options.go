@@ -22,6 +22,9 @@ type Options struct {
 	MaxInFlight int
 	// Timeout is how long an answer is waited for; 0 = 10 s.
 	Timeout time.Duration
+	// ReadOnly says that the connection may not write: nothing is put in order when
+	// the journal is opened, and whatever would be written fails with ErrReadOnly.
+	ReadOnly bool
 }
 
 func (o Options) withDefaults() Options {

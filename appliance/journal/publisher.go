@@ -42,7 +42,7 @@ type waiter struct {
 }
 
 func newPublisher(nc *nats.Conn, timeout time.Duration) (*publisher, error) {
-	p := &publisher{nc: nc, inbox: nats.NewInbox() + ".", timeout: timeout, waiting: map[uint64]waiter{}}
+	p := &publisher{nc: nc, inbox: nc.NewInbox() + ".", timeout: timeout, waiting: map[uint64]waiter{}}
 	sub, err := nc.Subscribe(p.inbox+"*", p.receive)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)

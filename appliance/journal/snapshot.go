@@ -26,6 +26,9 @@ const (
 // SaveSnapshot stores the data in chunks under a name that sorts by position, so
 // that saving the same position again replaces it.
 func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) error {
+	if j.opts.ReadOnly {
+		return ErrReadOnly
+	}
 	created, err := j.created(ctx)
 	if err != nil {
 		return fmt.Errorf("save snapshot: %w", err)
@@ -86,6 +89,11 @@ func (j *jetStream) readSnapshot(ctx context.Context, o *jetstream.ObjectInfo, c
 	var at Position
 	if err := json.Unmarshal([]byte(o.Metadata[positionKey]), &at); err != nil {
 		return at, nil, fmt.Errorf("read its position: %w", err)
+	}
+	if j.opts.ReadOnly { // else what is newer was removed when the journal was opened
+		if end, err := j.End(ctx); err != nil || at.Log > end.Log {
+			return at, nil, errors.Join(err, fmt.Errorf("it is newer than the log, which ends at %d", end.Log))
+		}
 	}
 	was, now := strings.Split(o.Metadata[createdKey], " "), strings.Split(created, " ")
 	if len(was) != len(now) || was[0] != now[0] {

@@ -101,7 +101,7 @@ func (t *tail) consume(ctx context.Context) error {
 	case <-t.broken:
 	default:
 	}
-	subject := nats.NewInbox()
+	subject := t.j.nc.NewInbox()
 	sub, err := t.j.nc.Subscribe(subject, func(m *nats.Msg) { t.receive(round, m) })
 	if err != nil {
 		return err

@@ -29,6 +29,13 @@ const MaxActions = 100_000
 // made by then follows. A context that ends stops the waiting, not what is
 // under way. The error is that of the whole, when nothing was begun.
 func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
+	return e.DoAs(ctx, e.newID(), actions)
+}
+
+// DoAs is Do under an id of the caller's, which nobody else must use: it is the id of
+// the events of a single action; with several, each event's has a point and the
+// number of its action behind it, from 0 in base 36.
+func (e *Engine) DoAs(ctx context.Context, id string, actions []operate.Action) (operate.Report, error) {
 	switch {
 	case !e.running.Load():
 		return operate.Report{}, ErrStopping
@@ -37,7 +44,7 @@ func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Repo
 	case len(actions) > MaxActions:
 		return operate.Report{}, fmt.Errorf("%d actions at once, %d is the most: %w", len(actions), MaxActions, ErrRefused)
 	}
-	b := newBatch(e.newID(), e.opt.Confirm, actions)
+	b := newBatch(id, e.opt.Confirm, actions)
 	for i := range actions {
 		if err := e.step(ctx, b, i, &actions[i]); err != nil {
 			b.settleAll(i, fmt.Errorf("%w: %w", ErrNotBegun, err))

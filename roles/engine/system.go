@@ -157,14 +157,17 @@ func changeKinds(c Change) (kinds []event.Kind) {
 // announce appends an event of the whole system. It is information for people
 // and for other engines; nothing waits for it.
 func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string, also ...event.Kind) {
-	facts["topic"] = topic
-	ev := &event.Event{
-		Version: event.Version, ID: e.newID(), Kind: kind, Also: also, Epoch: e.View().Epoch,
-		Writer: e.opt.ID, Instance: e.opt.Instance, Time: object.At(time.Now()), Facts: facts,
-	}
+	e.announceFor(&event.Event{Kind: kind, Also: also, Facts: facts}, topic)
+}
+
+// announceFor is announce for an event that says more; Facts must be set.
+func (e *Engine) announceFor(ev *event.Event, topic string) {
+	ev.Facts["topic"] = topic
+	ev.Version, ev.ID, ev.Epoch = event.Version, e.newID(), e.View().Epoch
+	ev.Writer, ev.Instance, ev.Time = e.opt.ID, e.opt.Instance, object.At(time.Now())
 	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
 		if err != nil && !errors.Is(err, journal.ErrClosed) {
-			e.log.Warn("an event of the system could not be appended", "kind", string(kind), "err", err)
+			e.log.Warn("an event of the system could not be appended", "kind", string(ev.Kind), "err", err)
 		}
 	})
 }
