@@ -159,6 +159,9 @@ func (b *Bus) Names() Names { return b.names }
 // Embedded tells whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.embed != nil }
 
+// Attached tells whether another process declares what stands on the server.
+func (b *Bus) Attached() bool { return b.opts.Attach }
+
 // Stored tells the bus that the log acknowledged everything up to a position.
 // With the embedded server that is noted beside the store, so that a store that
 // comes back shorter is noticed. It never blocks.

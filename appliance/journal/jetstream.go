@@ -70,8 +70,10 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	if o.ReadOnly {
 		return j, nil // LoadSnapshot passes over what an engine will remove
 	}
-	if err := j.dropFutureSnapshots(ctx, j.opened); err != nil {
-		return nil, errors.Join(err, j.Close(ctx))
+	if !b.Attached() { // who writes the log looks after its snapshots
+		if err := j.dropFutureSnapshots(ctx, j.opened); err != nil {
+			return nil, errors.Join(err, j.Close(ctx))
+		}
 	}
 	return j, nil
 }
