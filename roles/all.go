@@ -87,7 +87,7 @@ func (a *appliance) present(id object.ID) (object.State, bool) {
 func (a *appliance) makeWeb(ctx context.Context) error {
 	o := web.Options{
 		Projection: a.proj, History: a.journal, Status: a.status, Instance: a.instance,
-		Unready: a.unready, Trouble: a.trouble,
+		Unready: a.unready, Failed: a.failed, Trouble: a.trouble,
 		Metrics: promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}), Registerer: a.reg,
 		Token: a.s.APIToken, Public: a.config.HTTP.PublicReads, Hosts: a.webNames(), Stop: ctx.Done(), Logger: a.p.Logger,
 	}

@@ -2,13 +2,13 @@ package roles
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jaque.sh/jaque/appliance/service"
+	"jaque.sh/jaque/web"
 )
 
 // serve serves HTTP and makes the group of all services: it is the last step.
@@ -26,23 +26,22 @@ func (a *appliance) serve(h http.Handler, needs ...string) (err error) {
 func (a *appliance) serveBare(context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}))
-	alive := func(http.ResponseWriter) []string { return nil }
-	for path, missing := range map[string]func(http.ResponseWriter) []string{
-		"/livez": alive, "/healthz": alive, "/readyz": func(http.ResponseWriter) []string { return append(a.group.NotReady(), a.trouble()...) },
+	alive := func() []string { return nil }
+	for path, missing := range map[string]func() []string{
+		"/livez": alive, "/healthz": alive, "/readyz": func() []string { return append(a.group.NotReady(), a.trouble()...) },
 	} {
-		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { health(w, missing(w)) })
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			_ = web.Health(w, a.failed(), missing()) // whoever asked may be gone
+		})
 	}
 	return a.serve(mux)
 }
 
-// health answers 200, or 503 with a line for each thing that is missing.
-func health(w http.ResponseWriter, missing []string) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	text := "ok\n"
-	if len(missing) > 0 {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		text = "not ready: " + strings.Join(missing, "\nnot ready: ") + "\n"
+// failed is the service that ended by itself, "" while none has.
+func (a *appliance) failed() string {
+	var e *service.Error
+	if errors.As(a.group.Err(), &e) {
+		return e.Service
 	}
-	_, _ = fmt.Fprint(w, text) // whoever asked may be gone
+	return ""
 }

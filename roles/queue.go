@@ -52,7 +52,7 @@ func (a *appliance) dispatch(ctx context.Context, q queue.Queue) (err error) {
 		ready()
 		select {
 		case <-a.dispatcher.Failed():
-			return errors.Join(a.dispatcher.Err(), a.dispatcher.Close())
+			return errors.Join(service.Fail(ctx, a.dispatcher.Err()), a.dispatcher.Close())
 		case <-ctx.Done():
 			return a.dispatcher.Close()
 		}
@@ -149,6 +149,7 @@ func (w *localWorkers) run(ctx context.Context, ready func()) error {
 				}
 			})
 		case err := <-ended:
+			err = service.Fail(ctx, err)
 			stop()
 			return err
 		case <-ctx.Done():

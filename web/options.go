@@ -79,6 +79,7 @@ type Options struct {
 	Instance   string                 // of this process run, letters and digits; in the ids of streamed events
 	Owner      func(object.ID) string // engine that owns an object; nil = the process's own id
 	Unready    func() []string        // what is not ready; nil = always ready
+	Failed     func() string          // the part that ended by itself; "" or nil = none
 
 	Metrics    http.Handler          // serves /metrics; nil = 404
 	Registerer prometheus.Registerer // gets the request metrics; nil = nobody
@@ -126,6 +127,9 @@ func (o *Options) check() error {
 	}
 	if o.Unready == nil {
 		o.Unready = func() []string { return nil }
+	}
+	if o.Failed == nil {
+		o.Failed = func() string { return "" }
 	}
 	if o.Trouble == nil {
 		o.Trouble = func() []string { return nil }

@@ -215,6 +215,20 @@ func TestHealthNamesWhatIsNotReady(t *testing.T) { // S009, S154
 	}
 }
 
+func TestAProcessThatLostAPartIsNeverHealthy(t *testing.T) { // S134
+	o := options(sample.Office())
+	o.Failed = func() string { return "membership" }
+	o.Unready = func() []string { return []string{"journal"} }
+	srv := serve(t, o)
+	for path, want := range map[string]string{
+		"/livez": "failed: membership\n", "/healthz": "failed: membership\n", "/readyz": "failed: membership\nnot ready: journal\n",
+	} {
+		if resp, body := ask(t, http.MethodGet, srv.URL+path, ""); resp.StatusCode != 503 || body != want {
+			t.Errorf("%s: %s %q, want %q", path, resp.Status, body, want)
+		}
+	}
+}
+
 func TestRequestsAreCountedByRoute(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	o := options(sample.Office())

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jaque.sh/jaque/appliance/service"
 )
 
 // Bounds of the answers to what a start asks the server for. The embedded one may
@@ -191,7 +193,8 @@ func (b *Bus) Run(ctx context.Context, ready func()) error {
 	ready()
 	select {
 	case <-b.failed:
-		return errors.Join(b.failure, b.Close(context.WithoutCancel(ctx)))
+		// Closing takes a while: it is told of before.
+		return errors.Join(service.Fail(ctx, b.failure), b.Close(context.WithoutCancel(ctx)))
 	case <-ctx.Done():
 		return b.Close(context.WithoutCancel(ctx))
 	}

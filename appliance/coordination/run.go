@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/rule/membership"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // Run refreshes the heartbeat at a third of the TTL, follows the view and
@@ -25,8 +26,16 @@ func (s *JetStream) Run(ctx context.Context, ready func()) error {
 	go func() { ended <- s.beats(ctx) }()
 	go func() { ended <- s.follow(ctx) }()
 	err := <-ended
+	if err != nil {
+		err = service.Fail(ctx, err)
+	}
 	stop()
 	<-ended
+	if err != nil {
+		s.mu.Lock()
+		s.good = time.Time{} // whatever the clock says, it is no member
+		s.mu.Unlock()
+	}
 	return err
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/service"
 )
 
 // Engine carries out what was submitted.
@@ -66,7 +68,9 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("listen for commands: %w", err)
 	}
-	err = watch(s.nc, sub).run(ctx, ready)
+	if err = watch(s.nc, sub).run(ctx, ready); err != nil {
+		err = service.Fail(ctx, err) // before it is waited for what is under way
+	}
 	// Nothing is claimed any more, so that the group of goroutines does not grow.
 	for range cap(s.places) {
 		s.places <- struct{}{}

@@ -13,6 +13,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/queue"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // WorkerOptions of a Worker. Every field without a default is required.
@@ -62,14 +63,15 @@ func (w *Worker) Run(ctx context.Context, ready func()) error {
 		select {
 		case d := <-items:
 			if d == nil {
-				return errors.Join(errors.New("worker: the queue ended by itself"), src.Err())
+				return errors.Join(service.Fail(ctx, errors.New("worker: the queue ended by itself")), src.Err())
 			}
 			all.Go(func() { w.execute(running, d) })
 			continue
 		case <-src.Failed():
+			err := service.Fail(ctx, src.Err()) // before it is waited for what runs
 			kill()
 			all.Wait()
-			return errors.Join(src.Err(), src.Close())
+			return errors.Join(err, src.Close())
 		case <-ctx.Done():
 		}
 		return w.stop(src, running, kill, &all)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 )
 
 // ErrEnded is the error of a service that returned nil although nothing told it
@@ -26,14 +27,16 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Group is the set of services of one process. It runs once.
 type Group struct {
-	log   *slog.Logger
-	parts []*part
+	log    *slog.Logger
+	parts  []*part
+	failed atomic.Pointer[Error] // of the first service that ended by itself
+	ended  chan struct{}         // closed when failed is set
 }
 
 // New checks the services: names are unique, every need exists, nothing needs
 // itself on any way round. It starts nothing.
 func New(logger *slog.Logger, services []Service) (*Group, error) {
-	g := &Group{log: logger}
+	g := &Group{log: logger, ended: make(chan struct{})}
 	byName := make(map[string]*part, len(services))
 	for _, s := range services {
 		if s.Name == "" || s.Run == nil {
@@ -42,7 +45,7 @@ func New(logger *slog.Logger, services []Service) (*Group, error) {
 		if byName[s.Name] != nil {
 			return nil, fmt.Errorf("services: the name %q stands twice", s.Name)
 		}
-		p := newPart(s)
+		p := newPart(s, g)
 		byName[s.Name] = p
 		g.parts = append(g.parts, p)
 	}
@@ -77,19 +80,19 @@ func Run(ctx context.Context, logger *slog.Logger, services []Service) error {
 func (g *Group) Run(ctx context.Context) error {
 	stopping, stop := context.WithCancel(ctx)
 	defer stop()
-	ended := make(chan *part, len(g.parts))
 	var all sync.WaitGroup
 	for _, p := range g.parts {
-		all.Go(func() { p.live(ctx, stopping, g.log, ended) })
+		all.Go(func() { p.live(ctx, stopping) })
 	}
 
-	var first *part
+	var first *Error // nil if the stop was asked for
 	select {
 	case <-ctx.Done():
 		g.log.Info("stopping", "reason", context.Cause(ctx).Error())
-	case first = <-ended:
+	case <-g.ended:
+		first = g.failed.Load()
 		g.log.Error("service ended by itself, stopping the process",
-			"service", first.Name, "err", first.err)
+			"service", first.Service, "err", first.Err)
 	}
 	stop()
 	all.Wait()
@@ -98,21 +101,56 @@ func (g *Group) Run(ctx context.Context) error {
 
 // result joins what went wrong; the culprit comes first and is named in the
 // last line of the log.
-func (g *Group) result(first *part) error {
-	var errs []error
-	if first != nil {
-		errs = append(errs, &Error{first.Name, first.err})
-	}
+func (g *Group) result(first *Error) error {
+	errs := make([]error, 1) // the culprit's
 	for _, p := range g.parts {
-		if p != first && p.err != nil {
-			errs = append(errs, &Error{p.Name, p.err})
-			g.log.Warn("service did not stop cleanly", "service", p.Name, "err", p.err)
+		if p.err == nil {
+			continue
 		}
+		if first != nil && p.Name == first.Service {
+			if errors.Is(p.err, first.Err) {
+				first = &Error{p.Name, p.err} // with what happened while it tidied up
+			}
+			continue
+		}
+		errs = append(errs, &Error{p.Name, p.err})
+		g.log.Warn("service did not stop cleanly", "service", p.Name, "err", p.err)
 	}
 	if first != nil {
-		g.log.Error("process stopped because a service ended", "service", first.Name, "err", first.err)
+		errs[0] = first
+		g.log.Error("process stopped because a service ended", "service", first.Service, "err", first.Err)
 	}
 	return errors.Join(errs...)
+}
+
+// Err returns which service ended by itself, as an *Error, nil while none has. It
+// says so from that moment on, before anything is stopped: health is asked of it,
+// so that a process that lost a part never calls itself healthy.
+func (g *Group) Err() error {
+	if first := g.failed.Load(); first != nil {
+		return first
+	}
+	return nil
+}
+
+// fail takes in that a service ended by itself; only the first one counts.
+func (g *Group) fail(e *Error) {
+	if g.failed.CompareAndSwap(nil, e) {
+		close(g.ended)
+	}
+}
+
+// groupPart is the key under which a service's context knows its part.
+type groupPart struct{}
+
+// Fail tells the group of the service whose context this is that the service ends by
+// itself, before it tidies up and returns: whatever that takes, health is refused
+// already and the process stops. Without a group it does nothing. It returns err.
+func Fail(ctx context.Context, err error) error {
+	if p, ok := ctx.Value(groupPart{}).(*part); ok && ctx.Err() == nil {
+		p.group.fail(&Error{p.Name, endedBy(err)})
+	}
+	return err
 }
 
 // Status returns the state of every service, in the order they were given.

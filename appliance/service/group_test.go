@@ -357,3 +357,81 @@ func TestOrderHoldsForAnyNeeds(t *testing.T) {
 		}
 	})
 }
+
+// S133, S134: nobody who asks after a part has ended is told that all is well.
+func TestAPartThatEndsIsToldBeforeAnythingStops(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]struct {
+		end  func(ctx context.Context) error
+		text string // of the group's result
+	}{
+		"it returns an error":    {func(context.Context) error { return boom }, "service tail: boom"},
+		"it returns nil":         {func(context.Context) error { return nil }, "service tail: it ended by itself"},
+		"it panics":              {func(context.Context) error { panic("torn") }, "service tail: panic: torn"},
+		"it fails and goes on":   {func(ctx context.Context) error { _ = Fail(ctx, boom); return nil }, "service tail: boom"},
+		"it fails without cause": {func(ctx context.Context) error { _ = Fail(ctx, nil); return nil }, "service tail: it ended by itself"},
+		"it fails and tidies up for long": {func(ctx context.Context) error {
+			err := Fail(ctx, boom)
+			time.Sleep(time.Minute)
+			return errors.Join(err, errors.New("close: late"))
+		}, "service tail: boom\nclose: late"},
+		"it fails twice": {func(ctx context.Context) error {
+			_ = Fail(ctx, boom)
+			return Fail(ctx, errors.New("and again"))
+		}, "service tail: boom"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var g *Group
+				// It ends a second after it was ready. A need of its is told to stop only
+				// after it, and the process is gone only after that.
+				tail := Service{Name: "tail", Needs: []string{"log"}, StopTimeout: time.Hour, Run: func(ctx context.Context, ready func()) error {
+					ready()
+					time.Sleep(time.Second)
+					if err := g.Err(); err != nil {
+						t.Errorf("before it ended: %v", err)
+					}
+					return c.end(ctx)
+				}}
+				d := &diary{}
+				var err error
+				if g, err = New(quiet(), []Service{d.steady("log", 0, time.Second), tail}); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error)
+				go func() { done <- g.Run(t.Context()) }()
+				time.Sleep(time.Second)
+				synctest.Wait()
+				var named *Error
+				if !errors.As(g.Err(), &named) || named.Service != "tail" {
+					t.Errorf("while the process still runs: %v", g.Err())
+				}
+				if err := <-done; err == nil || err.Error() != c.text {
+					t.Errorf("got %v, want %q", err, c.text)
+				}
+			})
+		})
+	}
+}
+
+func TestAStopThatWasAskedForIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		g, err := New(quiet(), []Service{{Name: "tail", Run: func(ctx context.Context, ready func()) error {
+			ready()
+			<-ctx.Done()
+			return Fail(ctx, errors.New("interrupted"))
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, cancel)
+		if err := g.Run(ctx); err == nil || g.Err() != nil {
+			t.Errorf("result %v, failure %v", err, g.Err())
+		}
+	})
+	if err := Fail(t.Context(), nil); err != nil {
+		t.Errorf("outside a group: %v", err)
+	}
+}

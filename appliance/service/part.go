@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 // part is a service with its place among the others.
 type part struct {
 	Service
+	group *Group
 	needs []*part
 	users []*part // the services that need this one
 
@@ -25,30 +25,30 @@ type part struct {
 	err       error         // written before done is closed
 }
 
-func newPart(s Service) *part {
-	return &part{Service: s, ready: make(chan struct{}), done: make(chan struct{})}
+func newPart(s Service, g *Group) *part {
+	return &part{Service: s, group: g, ready: make(chan struct{}), done: make(chan struct{})}
 }
 
 // live takes the service through its life. It returns when the service has
 // stopped, was given up, or need not start any more.
-func (p *part) live(ctx, stopping context.Context, log *slog.Logger, ended chan<- *part) {
+func (p *part) live(ctx, stopping context.Context) {
 	defer close(p.done)
 	defer p.state.Store(int32(Stopped))
 	if !p.awaitNeeds(stopping) {
 		return
 	}
 	// The service outlives ctx: it ends only after everything that needs it.
-	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	run, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), groupPart{}, p))
 	defer cancel()
+	log := p.group.log
 	p.state.Store(int32(Starting))
 	log.Debug("service starts", "service", p.Name)
 	returned := make(chan error, 1)
-	go p.guard(run, log, returned)
+	go p.guard(run, returned)
 
 	select {
 	case err := <-returned:
 		p.err = endedBy(err)
-		ended <- p
 	case <-p.usersGone(stopping):
 		p.state.Store(int32(Stopping))
 		cancel()
@@ -105,14 +105,16 @@ func (p *part) awaitReturn(returned <-chan error) error {
 // guard calls Run and sends what it returned; a panic, or an end of its
 // goroutine, becomes an error. The stack goes to the log; goroutines that Run
 // starts are its own affair.
-func (p *part) guard(ctx context.Context, log *slog.Logger, returned chan<- error) {
+func (p *part) guard(ctx context.Context, returned chan<- error) {
 	err := errors.New("it left its goroutine")
 	defer func() {
 		if v := recover(); v != nil {
-			log.Error("service panicked", "service", p.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			p.group.log.Error("service panicked", "service", p.Name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", v)
 		}
-		returned <- err
+		// Here, and not where it is waited for: no goroutine has to be woken before
+		// health is refused.
+		returned <- Fail(ctx, err)
 	}()
 	err = p.Run(ctx, p.markReady)
 }

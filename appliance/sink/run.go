@@ -3,7 +3,6 @@ package sink
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -55,9 +54,9 @@ func (s *Sink) run(ctx context.Context, ready func()) error {
 		}
 	}()
 	ready()
-	from, ok, err := s.begin(ctx)
-	if !ok || err != nil {
-		return err
+	from, ok := s.begin(ctx)
+	if !ok {
+		return nil
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
@@ -66,43 +65,41 @@ func (s *Sink) run(ctx context.Context, ready func()) error {
 	parts.Go(func() {
 		defer stop()
 		failure = s.opt.Source.Follow(work, from, func(events []event.Event) error { return s.read(work, events) }, nil)
+		if failure == nil {
+			failure = errors.New("the follower of the log ended by itself")
+		}
+		// What waits is still written; health is not to last that long.
+		failure = service.Fail(ctx, failure)
 	})
 	parts.Go(func() { s.watch(work) })
 	s.write(work)
 	parts.Wait()
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil
-	case failure == nil:
-		return errors.New("the follower of the log ended by itself")
 	}
 	return failure
 }
 
 // begin returns the position to go on from, which it waits for; false = the process
 // stops first.
-func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
-	var at journal.Position
+func (s *Sink) begin(ctx context.Context) (journal.Position, bool) {
+	var at, end journal.Position
 	var saved time.Time
 	for pause := s.opt.RetryFirst; ; pause = min(2*pause, s.opt.RetryMost) {
 		var err error
 		if at, saved, err = s.opt.Positions.Load(ctx, s.opt.Name); err == nil {
+			end, err = s.opt.Source.End(ctx)
+		}
+		if err == nil {
 			break
 		}
 		s.change(func(st *State) { st.Unsaved = err.Error() })
-		s.log.Error("position of a sink cannot be read, the sink waits", "err", err, "retry", pause)
+		s.log.Error("it cannot be found out where a sink goes on, the sink waits", "err", err, "retry", pause)
 		if !sleep(ctx, pause) {
-			return at, false, nil
+			return at, false
 		}
 	}
 	s.change(func(st *State) { st.Unsaved = "" })
-	end, err := s.opt.Source.End(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return at, false, nil
-		}
-		return at, false, fmt.Errorf("find the end of the log: %w", err)
-	}
 	from := s.from(at, saved, end)
 	s.inbox.begin(from)
 	s.change(func(st *State) { st.Began, st.Position, st.End = time.Now(), from, end })
@@ -111,7 +108,7 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool, error) {
 	} else {
 		s.saved = from
 	}
-	return from, true, nil
+	return from, true
 }
 
 // from decides where a sink goes on.
