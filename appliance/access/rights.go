@@ -6,7 +6,7 @@ import (
 	"jaque.sh/jaque/appliance/access/credential"
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/coordination"
-	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/ingress"
 	"jaque.sh/jaque/appliance/queue"
 )
 
@@ -116,8 +116,8 @@ func outcomes(n bus.Names) Right {
 // positions are how far each sink has come. The bucket holds other things too, so
 // that only the keys of sinks may be read.
 func positions(n bus.Names) Right {
-	stream, root := "KV_"+n.State, "$KV."+n.State+".sink.>"
-	return Right{For: "keep the positions of sinks", Publish: append(consumer(stream, root), root, "$JS.API.DIRECT.GET."+stream+"."+root)}
+	stream, root := "KV_"+n.State, "$KV."+n.State+".sink.*"
+	return Right{For: "keep the positions of sinks", Publish: []string{root, "$JS.API.DIRECT.GET." + stream + "." + root}}
 }
 
 // members are heartbeats and the view of one bucket of members.
@@ -126,9 +126,6 @@ func members(n bus.Names, path string) Right {
 	return Right{For: "be a member of " + path + "/", Publish: append(consumer(stream),
 		root+path+"/member.*", root+path+"/view", "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.STREAM.INFO."+stream)}
 }
-
-// ingress is where commands are submitted.
-func ingress(h Holder) string { return root(h) + ".cmd.ingress" }
 
 // root is the first tokens of every subject of work.
 func root(h Holder) string {
@@ -139,17 +136,14 @@ func root(h Holder) string {
 }
 
 func submit(h Holder) Right {
-	return Right{For: "submit commands", Publish: []string{ingress(h)}}
+	return Right{For: "submit commands", Publish: []string{ingress.Subject(h.Prefix)}}
 }
 
 func commands(h Holder) []Right {
-	return []Right{{For: "take commands", Subscribe: []string{ingress(h)}, Publish: []string{"_INBOX.ui.*.>"}}}
+	return []Right{{For: "take commands", Subscribe: []string{ingress.Subject(h.Prefix)}, Publish: []string{"_INBOX.ui.*.>"}}}
 }
 
 // fleet is what workers say of themselves.
 func fleet(h Holder) Right {
 	return Right{For: "see the workers", Subscribe: []string{root(h) + ".worker.*"}, Publish: []string{root(h) + ".hello"}}
 }
-
-// token is an id as part of a subject.
-func token(id string) string { return object.ID(id).Token() }

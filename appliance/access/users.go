@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"jaque.sh/jaque/appliance/access/owner"
 	"jaque.sh/jaque/appliance/bus"
 )
 
@@ -84,7 +85,9 @@ func (u Users) Add(r Record) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	// Root may make users for a service that runs under a user of its own.
+	err = errors.Join(err, f.Sync(), f.Close(), owner.Like(u.dir, filepath.Dir(u.dir)), owner.Like(f.Name(), u.dir))
+	if err != nil {
 		return fmt.Errorf("add user %s: %w", r.Name, err)
 	}
 	err = os.Link(f.Name(), u.path(r.Name))

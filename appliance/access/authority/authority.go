@@ -17,6 +17,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"jaque.sh/jaque/appliance/access/owner"
 )
 
 // ServerName stands in every certificate of the server. Who trusts the authority of
@@ -87,8 +89,13 @@ func create(data, folder string) error {
 		return err
 	}
 	defer os.RemoveAll(fresh) // nothing is there after the rename
-	if err := fill(fresh); err != nil {
+	if err := errors.Join(fill(fresh), owner.Like(fresh, data)); err != nil {
 		return err
+	}
+	for _, file := range []string{keyFile, certFile} {
+		if err := owner.Like(filepath.Join(fresh, file), data); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(fresh, folder); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

@@ -63,6 +63,27 @@ func (c *Credentials) Inbox() string {
 // Inbox returns the prefix of those that receive answers under an id.
 func Inbox(role, id string) string { return "_INBOX." + role + "." + object.ID(id).Token() }
 
+// Trust names the authorities of the server's certificate, in PEM form, and the name
+// in it, "" = that of its address.
+func (c *Credentials) Trust(authorities []byte, server string) error {
+	found := false
+	for rest := authorities; ; found = true {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil || block.Type != titleCA {
+			return fmt.Errorf("a part %q of it is no certificate", block.Type)
+		}
+		c.Authorities = append(c.Authorities, pem.EncodeToMemory(block)...)
+	}
+	if !found {
+		return errors.New("it holds no certificate in PEM form")
+	}
+	c.Server = server
+	return nil
+}
+
 // Pool returns the authorities, nil for those of the system.
 func (c *Credentials) Pool() *x509.CertPool {
 	if len(c.Authorities) == 0 {
