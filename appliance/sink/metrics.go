@@ -22,7 +22,7 @@ const reasonRefused = "refused"
 
 // Metrics are those of all sinks of a process.
 type Metrics struct {
-	behind, age, position, success       *prometheus.GaugeVec
+	runs, behind, age, position, success *prometheus.GaugeVec
 	events, items, bytes, batches, drops *prometheus.CounterVec
 	seconds                              *prometheus.HistogramVec
 }
@@ -36,6 +36,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jaque_sink_" + name, Help: help}, append([]string{"sink"}, labels...))
 	}
 	m := &Metrics{
+		runs:     gauge("running", "1 if this process runs the sink, 0 if another one does or it could not be made."),
 		behind:   gauge("lag_events", "Events on the log that the sink has not dealt with."),
 		age:      gauge("lag_seconds", "Age of the oldest event that was read and not taken by the target, as of the last look; 0 = there is none."),
 		position: gauge("position", "Position behind what the target has taken, by stream.", "stream"),
@@ -51,9 +52,29 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}, []string{"sink"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.seconds)
+		reg.MustRegister(m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.seconds)
 	}
 	return m
+}
+
+// running tells whether this process runs a sink.
+func (m *Metrics) running(name string, yes bool) {
+	v := 0.0
+	if yes {
+		v = 1
+	}
+	m.runs.WithLabelValues(name).Set(v)
+}
+
+// forget takes back what was shown of a sink that runs here no more: its position and
+// lag are another process's to tell.
+func (m *Metrics) forget(name string) {
+	own := prometheus.Labels{"sink": name}
+	for _, v := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.seconds} {
+		v.DeletePartialMatch(own)
+	}
 }
 
 // series are the metrics of one sink.

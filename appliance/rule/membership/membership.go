@@ -11,6 +11,17 @@ import (
 type Member struct {
 	ID       string `json:"id"`       // engine id, sink id or notifier id
 	Instance string `json:"instance"` // random id of the process run
+	// Serves limits what the member can own, as Serves writes it; "" = everything.
+	Serves string `json:"serves,omitempty"`
+}
+
+// Serves writes down the names of all that a member can own, no name = nothing.
+// Names hold no "!".
+func Serves(names ...string) string { return "!" + strings.Join(append(names, ""), "!") }
+
+// serves tells whether a member can own what has the name.
+func (m Member) serves(name string) bool {
+	return m.Serves == "" || strings.Contains(m.Serves, "!"+name+"!")
 }
 
 // View is the one published record of a bucket: an epoch and its members can
@@ -47,6 +58,11 @@ func (v View) Owner(object string) string {
 		}
 	}
 	return owner
+}
+
+// Serving returns the view of those members that can own what has the name.
+func (v View) Serving(name string) View {
+	return View{Epoch: v.Epoch, Members: slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool { return !m.serves(name) })}
 }
 
 // Has tells whether a member with this id and instance is in the view.

@@ -105,3 +105,27 @@ func TestEveryChangeRaisesTheEpoch(t *testing.T) {
 		t.Errorf("repair at its own epoch gives %d, want 59", v.Epoch)
 	}
 }
+
+func TestOnlyWhoServesANameOwnsIt(t *testing.T) {
+	v := membership.View{Epoch: 1, Members: []membership.Member{
+		{ID: "a", Serves: membership.Serves("graphite", "vm")}, {ID: "b", Serves: membership.Serves("vm")}, {ID: "c", Serves: membership.Serves()},
+	}}
+	for name, c := range map[string]struct {
+		view   membership.View
+		object string
+		may    []string
+	}{
+		"what one serves is its own":              {v, "graphite", []string{"a"}},
+		"what two serve belongs to one of them":   {v, "vm", []string{"a", "b"}},
+		"what nobody serves belongs to nobody":    {v, "influx", []string{""}},
+		"a name is not a part of another":         {v, "v", []string{""}},
+		"who says nothing serves everything":      {membership.View{Members: []membership.Member{{ID: "d"}}}, "influx", []string{"d"}},
+		"the others of a fleet serve nothing new": {v, "", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.view.Serving(c.object).Owner(c.object); !slices.Contains(c.may, got) {
+				t.Errorf("%q belongs to %q, want one of %q", c.object, got, c.may)
+			}
+		})
+	}
+}
