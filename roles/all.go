@@ -53,6 +53,7 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 	a.engine, err = engine.New(engine.Options{
 		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj, Concurrency: a.concurrency(),
 		Runner: canaryRunner{checks, a.canary}, Handlers: checks, Coordinator: a.coordinator(), Logger: a.p.Logger, Registerer: a.reg,
+		Delivery: a.s.Notify.Delivery,
 	})
 	if err != nil {
 		return err

@@ -184,14 +184,7 @@ func TestWhatThisReleaseCannotDoIsSaid(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	s, err := Parse(strings.Fields("-config x -notify-delivery notifier"), world(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Run(t.Context(), s, Process{Logger: quiet()}); !errors.Is(err, ErrNotReleased) {
-		t.Errorf("somebody else delivers: %v", err)
-	}
-	s, err = Parse(strings.Fields("-config x -smtp-host h -livestatus-listen :1"), world(nil))
+	s, err := Parse(strings.Fields("-config x -smtp-host h -livestatus-listen :1"), world(nil))
 	if got := len(s.idle()); err != nil || got != 1 {
 		t.Errorf("got %d warnings, %v", got, err)
 	}

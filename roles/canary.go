@@ -145,7 +145,7 @@ func (c *canaryWatch) settled(p *deliver.Pending, e *event.Event) {
 	}
 	c.mu.Unlock()
 	if followed && left <= 0 {
-		c.Pass(canary.Delivered, p.Event.Measure.LastCheck, e.Time)
+		c.Pass(canary.Delivered, p.Event.Measure.LastCheck, object.At(time.Now()))
 	}
 }
 

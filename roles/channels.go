@@ -32,6 +32,7 @@ type channels struct {
 	client *http.Client
 	done   *channel.Done
 	log    *slog.Logger
+	behind bool // who asks may know a newer config: what is missing may come with a reload
 
 	mu        sync.Mutex // guards what follows
 	config    *generation
@@ -68,6 +69,10 @@ func (c *channels) Resolve(contact, name string) (channel.Channel, error) {
 		return ch, nil
 	}
 	ch, err := c.make(w)
+	var e *channel.Error
+	if c.behind && errors.As(err, &e) && e.Permanent {
+		return nil, fmt.Errorf("%w, as the config of this process stands; reload it", e.Err)
+	}
 	if err != nil {
 		return nil, err
 	}

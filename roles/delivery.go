@@ -29,28 +29,34 @@ func (a *appliance) makeCanary(context.Context) error {
 // makeDelivery makes what sends notifications. It begins when the engine has caught
 // up with the log, so that it knows which requests are open, and stops before the
 // engine does.
-func (a *appliance) makeDelivery(context.Context) (err error) {
+func (a *appliance) makeDelivery(ctx context.Context) error {
 	a.add(service.Service{Name: "canary", Needs: []string{"engine"}, Run: a.canary.run})
-	if a.s.Notify.Delivery == "notifier" {
-		return nil
+	if a.s.Notify.Delivery == deliveredByNotifier {
+		return a.deliverElsewhere(ctx)
 	}
-	x := &delivering{channels: newChannels(a.s, a.runner, a.proj, a.p.Logger)}
-	x.use(a.config)
-	x.Delivery, err = delivery.New(delivery.Options{
-		Projection: a.proj, Journal: a.journal, Resolve: x.channels.Resolve, Limits: x.limits,
-		Zone:   time.Local,
-		URL:    func() string { return x.config.Load().Delivery.URL },
-		Epoch:  func() uint64 { return uint64(a.engine.View().Epoch) },
-		Writer: a.s.EngineID, Instance: a.instance, Version: a.p.Version,
-		Workers: a.s.Notify.Workers, Queue: a.s.Notify.Queue, Registerer: a.reg, Logger: a.p.Logger,
+	x, err := a.newDelivering(delivery.Options{
+		Epoch: func() uint64 { return uint64(a.engine.View().Epoch) }, Writer: a.s.EngineID,
 	})
 	if err != nil {
 		return err
 	}
+	registerDelivery(a.reg, deliveryMetrics{notifiers: func() float64 { return 1 }})
 	a.delivery = x
 	a.troubles = append(a.troubles, x.Trouble)
 	a.add(x.Service("canary"))
 	return nil
+}
+
+// newDelivering makes what sends; o says for whom and under which name.
+func (a *appliance) newDelivering(o delivery.Options) (x *delivering, err error) {
+	x = &delivering{channels: newChannels(a.s, a.runner, a.proj, a.p.Logger)}
+	x.use(a.config)
+	o.Projection, o.Journal, o.Resolve, o.Limits = a.proj, a.journal, x.channels.Resolve, x.limits
+	o.Zone, o.URL = time.Local, func() string { return x.config.Load().Delivery.URL }
+	o.Instance, o.Version = a.instance, a.p.Version
+	o.Workers, o.Queue, o.Registerer, o.Logger = a.s.Notify.Workers, a.s.Notify.Queue, a.reg, a.p.Logger
+	x.Delivery, err = delivery.New(o)
+	return x, err
 }
 
 // use switches to another generation of the config.

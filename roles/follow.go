@@ -26,8 +26,13 @@ func (a *appliance) follow(context.Context) error {
 			}
 		}
 		fold := func(events []event.Event) error {
+			a.folding.Lock()
+			defer a.folding.Unlock()
 			for i := range events {
 				a.proj.Apply(&events[i])
+				if a.heard != nil {
+					a.heard(&events[i])
+				}
 			}
 			return nil
 		}

@@ -17,7 +17,7 @@ import (
 // reloader reads the config again on a signal: all or nothing.
 type reloader struct {
 	a      *appliance
-	checks *checks
+	checks *checks       // of the engine; nil without one
 	asked  chan struct{} // capacity 1: a command wants it
 	ok     prometheus.Gauge
 	at     prometheus.Gauge
@@ -87,10 +87,7 @@ func (r *reloader) reload(ctx context.Context) {
 		return
 	}
 	change := config.Diff(r.a.proj.Set(), next.Set)
-	// The checks know both generations' objects before the engine asks for one.
-	r.checks.use(next)
-	err := r.a.engine.Reload(ctx, next.Set, engine.Change(change))
-	if err != nil {
+	if err := r.switchTo(ctx, next, engine.Change(change)); err != nil {
 		log.Error("config was not switched, the running one is kept", "err", err)
 		r.kept([]string{fmt.Sprintf("the engine did not take it: %v", err)})
 		return
@@ -98,7 +95,9 @@ func (r *reloader) reload(ctx context.Context) {
 	if !slices.Equal(next.PluginPath, r.a.config.PluginPath) {
 		log.Warn("settings.plugin_path changed, which takes effect at the next start")
 	}
-	r.a.canary.use(next.Set)
+	if r.a.canary != nil {
+		r.a.canary.use(next.Set)
+	}
 	r.a.workers.use(ctx, next.Set)
 	if r.a.delivery != nil {
 		r.a.delivery.reloaded(next)
@@ -106,6 +105,20 @@ func (r *reloader) reload(ctx context.Context) {
 	r.succeeded(next)
 	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),
 		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))
+}
+
+// switchTo lets the objects be those of another generation: by the engine, or where
+// the log is only followed between two batches of it.
+func (r *reloader) switchTo(ctx context.Context, next *config.Config, change engine.Change) error {
+	if r.a.engine == nil {
+		r.a.folding.Lock()
+		defer r.a.folding.Unlock()
+		r.a.proj.Replace(next.Set)
+		return nil
+	}
+	// The checks know both generations' objects before the engine asks for one.
+	r.checks.use(next)
+	return r.a.engine.Reload(ctx, next.Set, change)
 }
 
 func (r *reloader) succeeded(c *config.Config) {

@@ -60,7 +60,7 @@ func Roles() []Role {
 			Summary: "follows the log and exports performance data",
 		},
 		{
-			Name: Notifier, Reload: ReloadConfig,
+			Name: Notifier, Reload: ReloadConfig, Released: true,
 			Summary: "follows the log and delivers notifications",
 		},
 	}

@@ -45,7 +45,8 @@ type Options struct {
 	// nil = never.
 	Shared func() bool
 	// Halted tells that this process may not send now, as its peers are about to take
-	// over. What is due waits and is looked at again soon. nil = never.
+	// over. What is due waits and is looked at again soon; a stop then cuts off what is
+	// being sent. nil = never.
 	Halted func() bool
 	// Resolve returns the way to a contact as the config has it now. Its errors are
 	// judged as those of a channel: that there is no way any more is permanent.
@@ -118,8 +119,6 @@ type Delivery struct {
 	log     *slog.Logger
 	metrics *metrics
 	inbox   inbox
-	over    context.Context // ends when this process may not send any more
-	end     func()
 
 	// What follows belongs to the goroutine of run.
 	planner  *deliver.Planner
@@ -147,7 +146,6 @@ func New(o Options) (*Delivery, error) {
 		opt: o, log: o.Logger, inbox: newInbox(), world: o.Projection.World(),
 		requests: map[string]*request{}, channels: map[string]*ChannelState{}, silent: map[beat]bool{},
 	}
-	d.over, d.end = context.WithCancel(context.Background())
 	d.planner = deliver.NewPlanner(d.limits())
 	d.state.Store(&State{})
 	d.metrics = newMetrics(o.Registerer, d)
@@ -170,7 +168,3 @@ func (d *Delivery) Service(needs ...string) service.Service {
 // Kick has limits, owners and channels looked at again: after a reload and when the
 // owner of contacts has changed.
 func (d *Delivery) Kick() { d.inbox.put(d.review) }
-
-// Cut cuts off what is being sent, and nothing is sent any more: for a process whose
-// peers take over now. They mark what may have arrived.
-func (d *Delivery) Cut() { d.end() }

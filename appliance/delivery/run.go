@@ -15,7 +15,6 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 	send, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	d.send = send
-	defer context.AfterFunc(d.over, cut)()
 	for _, p := range open {
 		d.enter(p, true)
 	}
@@ -65,7 +64,7 @@ func (d *Delivery) pause() time.Duration {
 	if at := d.planner.Next(object.At(now)); at != 0 && d.running < d.opt.Workers {
 		pause = min(pause, at.Std().Sub(now))
 	}
-	if pause <= 0 && d.halted() {
+	if pause <= 0 && d.opt.Halted() {
 		pause = haltedPause
 	}
 	if !d.counted.IsZero() && len(d.requests) > 0 {
@@ -79,7 +78,7 @@ func (d *Delivery) pause() time.Duration {
 
 // dispatch sends what is due, as far as there are places.
 func (d *Delivery) dispatch(now object.Time) {
-	for d.running < d.opt.Workers && !d.halted() {
+	for d.running < d.opt.Workers && !d.opt.Halted() {
 		b, ok := d.planner.Take(now, d.world)
 		if !ok {
 			return
@@ -101,8 +100,6 @@ func (d *Delivery) dispatch(now object.Time) {
 
 // haltedPause is how soon is looked again whether this process may send.
 const haltedPause = 200 * time.Millisecond
-
-func (d *Delivery) halted() bool { return d.over.Err() != nil || d.opt.Halted() }
 
 // start sends one message on a goroutine of its own.
 func (d *Delivery) start(b *deliver.Batch) {
@@ -131,7 +128,9 @@ func (d *Delivery) stop(cut func()) {
 		d.log.Info("notifications stop, waiting for messages that are being sent", "messages", d.running)
 	}
 	d.writes.hurry(time.Now())
-	d.until(d.opt.StopTimeout, func() bool { return d.running == 0 })
+	if !d.opt.Halted() {
+		d.until(d.opt.StopTimeout, func() bool { return d.running == 0 })
+	}
 	cut()
 	d.until(writePatience, func() bool { return d.running == 0 && d.writes.open() == 0 })
 	if d.running > 0 || d.writes.open() > 0 {

@@ -68,6 +68,9 @@ type Options struct {
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
 
+	// Delivery says on the log who delivers the notifications, see event.FactDelivery;
+	// "" = nothing is said.
+	Delivery string
 	// Concurrency bounds the checks that run at once; default 512.
 	Concurrency int
 	// QueuedCommands bounds the commands that wait for decisions; default 10000.

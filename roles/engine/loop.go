@@ -215,7 +215,11 @@ func (e *Engine) goLive(ctx context.Context) error {
 	e.view.Store(&view)
 	e.refresh()
 	e.state.live = true
-	e.announce(event.EngineJoined, "membership", map[string]string{"engine": e.opt.ID})
+	joined := map[string]string{"engine": e.opt.ID}
+	if e.opt.Delivery != "" {
+		joined[event.FactDelivery] = e.opt.Delivery
+	}
+	e.announce(event.EngineJoined, "membership", joined)
 	set := e.proj.Set()
 	e.announce(event.ConfigLoaded, "config", map[string]string{
 		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",

@@ -117,6 +117,11 @@ func (e *Event) requestID(n *Note, contact, channel string) string {
 	}, "/")
 }
 
+// FactDelivery is the fact of an engine that joined who delivers what it asks for:
+// "local" is the engine's own process, "notifier" are processes of their own. Engines
+// without the fact deliver themselves.
+const FactDelivery = "delivery"
+
 // The facts of the outcomes of requests.
 const (
 	FactRequest  = "request"  // the request's ID
