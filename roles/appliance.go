@@ -48,6 +48,7 @@ type appliance struct {
 	canary     *canaryWatch
 	delivery   *delivering // nil where nothing is delivered
 	reloader   *reloader
+	sinks      *exporting
 	commands   *commandfile.Pipe // nil without -command-file
 	group      *service.Group
 	services   []service.Service
@@ -83,20 +84,20 @@ func (a *appliance) steps() []step {
 	case Engine:
 		return []step{
 			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.makeFiles,
-			a.makeCanary, a.makeEngine, a.makeDelivery, a.readCommandFile, a.makeWeb,
+			a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.makeWeb,
 		}
 	case Worker:
 		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
 	case UI:
 		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.makeFiles, a.makeWeb}
 	case Sink:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.join(coordination.Sinks), a.serveBare}
+		return []step{a.begin, a.loadConfig, a.chooseSinks, a.openListener, a.attachLog, a.join(coordination.Sinks), a.makeSinks, a.serveBare}
 	case Notifier:
 		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openNotifiers, a.makeNotifier, a.serveBare}
 	}
 	return []step{
 		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,
-		a.makeCanary, a.makeEngine, a.makeDelivery, a.readCommandFile, a.makeWeb,
+		a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.makeWeb,
 	}
 }
 

@@ -51,7 +51,7 @@ func (a *appliance) join(path string) step {
 		if err := a.openStore(ctx, path, where); err != nil {
 			return err
 		}
-		if _, err := a.store.Register(ctx, membership.Member{ID: a.memberID(), Instance: a.instance}, 0); err != nil {
+		if _, err := a.store.Register(ctx, membership.Member{ID: a.memberID(), Instance: a.instance, Serves: a.serves()}, 0); err != nil {
 			return fmt.Errorf("join %s as %q: %w", path, a.memberID(), err)
 		}
 		a.undo = append(a.undo, func() error { return a.store.Leave(context.Background(), a.memberID()) })

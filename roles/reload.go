@@ -102,6 +102,9 @@ func (r *reloader) reload(ctx context.Context) {
 	if r.a.delivery != nil {
 		r.a.delivery.reloaded(next)
 	}
+	if r.a.sinks != nil {
+		r.a.sinks.use(next)
+	}
 	r.succeeded(next)
 	log.Info("config reloaded", "summary", next.Summary(), "added", len(change.Added),
 		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))

@@ -56,7 +56,7 @@ func Roles() []Role {
 			Summary: "follows the log and serves dashboard and API; never runs a check",
 		},
 		{
-			Name:    Sink,
+			Name: Sink, Released: true,
 			Summary: "follows the log and exports performance data",
 		},
 		{
