@@ -91,7 +91,7 @@ func NewJetStream(nc *nats.Conn, o JetStreamOptions) (*JetStream, error) {
 const (
 	streamAge   = time.Hour
 	streamItems = 1_000_000
-	streamBytes = 1 << 30
+	streamBytes = 256 << 20
 	// duplicates is how long the server recognises an item that was sent twice.
 	duplicates = 20 * time.Second
 	deliveries = 5 // an item that costs so many workers their life is left alone
