@@ -47,7 +47,7 @@ func writeFlag(b *strings.Builder, f Flag, role Name) {
 	b.WriteString("\n")
 }
 
-// Reference returns the documentation page of all flags and roles, in Markdown.
+// Reference returns the documentation page of all flags, in Markdown.
 func Reference() string {
 	var b strings.Builder
 	b.WriteString("# Flags\n\n")
@@ -59,43 +59,8 @@ func Reference() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.TrimSpace("-"+f.Name+" "+f.Arg),
 			code(f.Env()), orDash(f.Default), f.Meaning)
 	}
-	b.WriteString("\n## Roles\n\n| role | what it does | SIGHUP |\n| --- | --- | --- |\n")
-	for _, r := range Roles() {
-		reload := "ignored"
-		if r.Reload == ReloadConfig {
-			reload = "reads the config again"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Summary, reload)
-	}
-	writeMatrix(&b)
+	b.WriteString("\nWhich role requires, takes or refuses which flag, and why: [roles](roles.md).\n")
 	return b.String()
-}
-
-// writeMatrix writes which role takes which flag, and the reasons.
-func writeMatrix(b *strings.Builder) {
-	b.WriteString("\n## Which role takes which flag\n\nR = required, F = refused at startup with exit status 2, blank = accepted.\n\n| flag |")
-	for _, r := range Roles() {
-		fmt.Fprintf(b, " %s |", r.Name)
-	}
-	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(Roles())) + "\n")
-	for _, f := range Flags() {
-		fmt.Fprintf(b, "| `-%s` |", f.Name)
-		for _, r := range Roles() {
-			fmt.Fprintf(b, " %s |", f.Cell(r.Name))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("\n## Why\n\n")
-	for _, f := range Flags() {
-		for _, r := range Roles() {
-			if reason, ok := f.Required[r.Name]; ok {
-				fmt.Fprintf(b, "- `%s` requires `-%s`: %s.\n", r.Name, f.Name, reason)
-			}
-			if reason, ok := f.Refused[r.Name]; ok {
-				fmt.Fprintf(b, "- `%s` refuses `-%s`: %s.\n", r.Name, f.Name, reason)
-			}
-		}
-	}
 }
 
 func code(s string) string {

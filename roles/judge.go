@@ -133,12 +133,12 @@ func (p *parser) checkServers(s *Settings) {
 
 // readSecret takes the value of a secret from its file.
 func (p *parser) readSecret(file Flag, g given, s *Settings) {
-	if _, both := p.given[file.FileOf]; both {
-		p.problem("-%s and -%s name the same secret: give only one", file.FileOf, file.Name)
-		return
-	}
 	// judge has reported both already.
 	if _, refused := file.Refused[s.Role.Name]; refused || g.value == "" {
+		return
+	}
+	if _, both := p.given[file.FileOf]; both {
+		p.problem("-%s and -%s name the same secret: give only one", file.FileOf, file.Name)
 		return
 	}
 	data, err := p.env.ReadFile(g.value)

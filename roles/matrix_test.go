@@ -3,6 +3,7 @@ package roles
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,37 +138,155 @@ func pair(given map[string]string) {
 	}
 }
 
-// S005, S006, S007, S010–S012, S015–S017, S020–S024, S029–S035, S042–S050,
-// S060–S072: every role × every flag, in every form a flag can be given.
+// form is one way to give a flag: what stands on the command line for it, and what
+// in the environment.
+type form struct {
+	name string
+	give func(f Flag, value string) (args []string, vars map[string]string)
+}
+
+func forms() []form {
+	line := func(format string, apart bool) func(Flag, string) ([]string, map[string]string) {
+		return func(f Flag, value string) ([]string, map[string]string) {
+			if apart {
+				return []string{fmt.Sprintf(format, f.Name), value}, nil
+			}
+			return []string{fmt.Sprintf(format, f.Name, value)}, nil
+		}
+	}
+	return []form{
+		{"-flag value", line("-%s", true)},
+		{"-flag=value", line("-%s=%s", false)},
+		{"--flag value", line("--%s", true)},
+		{"--flag=value", line("--%s=%s", false)},
+		{"environment", func(f Flag, value string) ([]string, map[string]string) {
+			return nil, map[string]string{f.Env(): value}
+		}},
+	}
+}
+
+// values are those that a flag is given with: one that fits, and its default. A role
+// that refuses it is to look at none of them.
+func values(f Flag, role Name, refused bool) []string {
+	all := []string{valid(f, role)}
+	if !refused {
+		return all
+	}
+	if f.Default != "" && f.Default != all[0] {
+		all = append(all, f.Default)
+	}
+	return append(all, "", " no value of this flag ")
+}
+
+// Every role × every flag × every form in which a flag can be given, with each kind of
+// value. Files of secrets are flags of their own.
+// S005, S006, S007; all: S010, S011, S012; engine: S015, S016, S017; worker: S020,
+// S021, S022, S023, S024; ui: S029, S030, S031, S032, S033, S034, S035; sink: S042,
+// S043, S044, S045, S046, S047, S048, S049, S050; notifier: S060, S061, S062, S063,
+// S064, S065, S066, S067, S069, S070, S071, S072; and S068, by the cells of all and
+// engine.
 func TestEveryRoleTakesExactlyTheFlagsOfTheContract(t *testing.T) {
+	tried := 0
 	for _, c := range cells(t) {
 		t.Run(fmt.Sprintf("%s and -%s", c.role, c.flag.Name), func(t *testing.T) {
 			if got := c.flag.Cell(c.role); got != c.want {
 				t.Fatalf("the table says %q, the contract %q", got, c.want)
 			}
-			given := minimal(t, c.role, "")
-			given[c.flag.Name] = valid(c.flag, c.role)
-			pair(given)
-			_, byFlag := Parse(arguments(given), world(nil))
-
-			value := given[c.flag.Name]
-			delete(given, c.flag.Name)
-			_, byEnvironment := Parse(arguments(given), world(map[string]string{c.flag.Env(): value}))
-			if c.want != "F" {
-				if byFlag != nil || byEnvironment != nil {
-					t.Fatalf("accepted by the contract, got %v and %v", byFlag, byEnvironment)
+			for _, how := range forms() {
+				for _, value := range values(c.flag, c.role, c.want == "F") {
+					tryCell(t, c, how, value)
+					tried++
 				}
-			} else {
-				mustRefuse(t, byFlag, c)
-				mustRefuse(t, byEnvironment, c)
 			}
-			if c.want != "R" {
-				return
+			if c.want == "R" {
+				tryWithout(t, c)
+				tried++
 			}
-			_, err := Parse(arguments(minimal(t, c.role, c.flag.Name)), world(nil))
-			want := fmt.Sprintf("role %s requires -%s: %s", c.role, c.flag.Name, c.flag.Required[c.role])
-			if problems := problemsOf(err); len(problems) != 1 || problems[0] != want {
-				t.Fatalf("without it: got %v, want %q", err, want)
+		})
+	}
+	t.Logf("%d combinations of a role, a flag, a form and a value", tried)
+}
+
+// tryCell gives a role what it needs and one flag more.
+func tryCell(t *testing.T, c cell, how form, value string) {
+	t.Helper()
+	given := minimal(t, c.role, "")
+	given[c.flag.Name] = value
+	pair(given)
+	delete(given, c.flag.Name)
+	args, vars := how.give(c.flag, value)
+	_, err := Parse(append(arguments(given), args...), world(vars))
+	switch {
+	case c.want == "F":
+		mustRefuse(t, err, c)
+	case err != nil:
+		t.Fatalf("%s %q is accepted by the contract, got %v", how.name, value, err)
+	}
+}
+
+// tryWithout leaves a required flag out.
+func tryWithout(t *testing.T, c cell) {
+	t.Helper()
+	_, err := Parse(arguments(minimal(t, c.role, c.flag.Name)), world(nil))
+	want := fmt.Sprintf("role %s requires -%s: %s", c.role, c.flag.Name, c.flag.Required[c.role])
+	if problems := problemsOf(err); len(problems) != 1 || problems[0] != want {
+		t.Fatalf("without it: got %v, want %q", err, want)
+	}
+}
+
+// S005: whatever is refused is told at once, from wherever it came, and nothing else
+// hides it.
+func TestEveryRefusalIsToldAtOnce(t *testing.T) {
+	for _, r := range Roles() {
+		for _, how := range forms() {
+			t.Run(fmt.Sprintf("%s by %s", r.Name, how.name), func(t *testing.T) {
+				args, vars := []string{"-target", string(r.Name)}, map[string]string{}
+				var want []string
+				for _, f := range Flags() {
+					if reason, ok := f.Required[r.Name]; ok {
+						want = append(want, fmt.Sprintf("role %s requires -%s: %s", r.Name, f.Name, reason))
+					}
+					reason, ok := f.Refused[r.Name]
+					if !ok {
+						continue
+					}
+					more, set := how.give(f, valid(f, r.Name))
+					args = append(args, more...)
+					origin := "-" + f.Name
+					for name, value := range set {
+						vars[name], origin = value, origin+" (set by "+name+")"
+					}
+					want = append(want, fmt.Sprintf("role %s refuses %s: %s", r.Name, origin, reason))
+				}
+				_, err := Parse(args, world(vars))
+				if got := problemsOf(err); !slices.Equal(got, want) || ExitCode(err) != ExitUsage {
+					t.Errorf("exit status %d, got\n%s\nwant\n%s", ExitCode(err), strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// A role may not even read a secret that it refuses, and not hide one of its forms
+// behind another.
+func TestEveryFormOfARefusedSecretIsRefused(t *testing.T) {
+	vars := map[string]string{"JAQUE_API_TOKEN": "x", "JAQUE_API_TOKEN_FILE": "gone"}
+	for name, c := range map[string]struct {
+		args string
+		want []string
+	}{
+		"both of the environment": {"", []string{"-api-token (set by JAQUE_API_TOKEN)", "-api-token-file (set by JAQUE_API_TOKEN_FILE)"}},
+		"a file on the line":      {"-api-token-file gone", []string{"-api-token (set by JAQUE_API_TOKEN)", "-api-token-file"}},
+		"the secret on the line":  {"-api-token s3cret", []string{"-api-token", "-api-token-file (set by JAQUE_API_TOKEN_FILE)"}},
+		"both on the line":        {"-api-token s3cret -api-token-file gone", []string{"-api-token", "-api-token-file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, from := range c.want {
+				c.want[i] = "role worker refuses " + from + ": it opens no API"
+			}
+			_, err := Parse(strings.Fields("-target worker -queue nats://h:1 "+c.args), world(vars))
+			if got := problemsOf(err); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -55,10 +55,10 @@ func Parse(args []string, env Environment) (Settings, error) {
 	if len(p.problems) == 0 && p.asksOnly(&s) {
 		return s, nil
 	}
-	p.readEnvironment()
-	if !p.setRole(&s) {
+	if !p.findRole(&s) {
 		return s, &UsageError{p.problems}
 	}
+	p.readEnvironment(s.Role.Name)
 	for _, f := range p.flags {
 		p.judge(f, &s)
 	}
@@ -145,20 +145,35 @@ func (p *parser) asksOnly(s *Settings) bool {
 	return true
 }
 
+// findRole chooses the role, also by the environment: it decides what else of the
+// environment counts.
+func (p *parser) findRole(s *Settings) bool {
+	if f, ok := p.find("target"); ok {
+		p.readTwin(f, "")
+	}
+	return p.setRole(s)
+}
+
 // readEnvironment adds the twins of flags that were not given.
-func (p *parser) readEnvironment() {
+func (p *parser) readEnvironment(role Name) {
 	for _, f := range p.flags {
-		if f.Env() == "" {
-			continue
-		}
-		// The command line wins: it is what the operator typed last.
-		if _, ok := p.given[f.Name]; ok {
-			continue
-		}
-		// An empty variable counts as given, so that a typo in a unit file shows.
-		if v, ok := p.env.Lookup(f.Env()); ok && !p.otherFormGiven(f) {
-			p.given[f.Name] = given{f, v, f.Env()}
-		}
+		p.readTwin(f, role)
+	}
+}
+
+// readTwin adds the environment twin of a flag that was not given.
+func (p *parser) readTwin(f Flag, role Name) {
+	if f.Env() == "" {
+		return
+	}
+	// The command line wins: it is what the operator typed last.
+	if _, ok := p.given[f.Name]; ok {
+		return
+	}
+	// An empty variable counts as given, so that a typo in a unit file shows. What a
+	// role refuses must not be there at all, whatever else of it was given.
+	if v, ok := p.env.Lookup(f.Env()); ok && (f.Cell(role) == "F" || !p.otherFormGiven(f)) {
+		p.given[f.Name] = given{f, v, f.Env()}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "write docs/reference/flags.md instead of comparing it")
+var update = flag.Bool("update", false, "write the pages in docs/reference instead of comparing them")
 
 // world is a machine called web-1.example with the given variables.
 func world(vars map[string]string) Environment {
@@ -286,16 +286,18 @@ func TestAHostNameBecomesAnID(t *testing.T) {
 	}
 }
 
-func TestTheReferencePageIsUpToDate(t *testing.T) { // S006
-	const page = "../docs/reference/flags.md"
-	if *update {
-		if err := os.WriteFile(page, []byte(Reference()), 0o644); err != nil {
-			t.Fatal(err)
+func TestTheReferencePagesAreUpToDate(t *testing.T) { // S006
+	for page, want := range map[string]string{
+		"../docs/reference/flags.md": Reference(), "../docs/reference/roles.md": RoleReference(),
+	} {
+		if *update {
+			if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil || string(got) != Reference() {
-		t.Fatalf("%s differs from the table (%v); run: go test ./roles -update", page, err)
+		if got, err := os.ReadFile(page); err != nil || string(got) != want {
+			t.Errorf("%s differs from the table (%v); run: go test ./roles -update", page, err)
+		}
 	}
 }
 
