@@ -79,10 +79,12 @@ func newElsewhere(p *projection.Projection, count func(context.Context) (int, er
 func (x *elsewhere) run(ctx context.Context, ready func()) error {
 	tick := time.NewTicker(countNotifiers)
 	defer tick.Stop()
-	for x.look(ctx); ; x.look(ctx) {
-		ready()
+	x.look(ctx)
+	ready()
+	for {
 		select {
 		case <-tick.C:
+			x.look(ctx)
 		case <-ctx.Done():
 			return nil
 		}

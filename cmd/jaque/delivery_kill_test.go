@@ -48,8 +48,11 @@ type tellStorm struct {
 	mails *mailServer
 	kills []time.Time // of run 0, 1, …
 	dice  *rand.Rand
-	path  string         // of the config
-	state map[string]int // last submitted, by service
+	path  string // of the config
+	// server has the log; "" = the appliance itself.
+	server  string
+	writers map[string]int // outcomes by who wrote them
+	state   map[string]int // last submitted, by service
 }
 
 // tellServices is how many services there are of each kind.
@@ -158,7 +161,11 @@ func TestAKilledDeliveryForgetsNothing(t *testing.T) {
 func (x *tellStorm) outcomes() map[string]string {
 	x.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	b, err := bus.Open(x.t.Context(), bus.Options{Data: filepath.Join(x.dir, "data"), Logger: quiet})
+	where := bus.Options{Data: filepath.Join(x.dir, "data"), Logger: quiet}
+	if x.server != "" {
+		where = bus.Options{URL: x.server, Attach: true, Logger: quiet}
+	}
+	b, err := bus.Open(x.t.Context(), where)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -168,6 +175,7 @@ func (x *tellStorm) outcomes() map[string]string {
 		x.t.Fatal(err)
 	}
 	defer func() { _ = j.Close(context.Background()) }()
+	x.writers = map[string]int{}
 	c, problems := config.Load(filepath.Join(x.dir, "site.cue"), config.Options{})
 	if len(problems) > 0 {
 		x.t.Fatal(problems)
@@ -186,6 +194,7 @@ func (x *tellStorm) outcomes() map[string]string {
 				x.t.Errorf("%s has an outcome and was not open: delivered before in %q", id, delivered[id])
 			}
 			delivered[id] = e.Facts[event.FactMessage]
+			x.writers[e.Writer]++
 		default:
 			return
 		}

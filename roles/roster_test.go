@@ -1,0 +1,179 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/membership"
+)
+
+func viewOf(epoch uint64, ids ...string) membership.View {
+	v := membership.View{Epoch: epoch}
+	for _, id := range ids {
+		v.Members = append(v.Members, membership.Member{ID: id, Instance: id + "-run"})
+	}
+	return v
+}
+
+func rosterOf(id string) *roster {
+	return &roster{me: membership.Member{ID: id, Instance: id + "-run"}, change: func() {}}
+}
+
+// With the same view in force every contact has exactly one owner; while some have
+// adopted a newer view and not put it in force, none has two of those who adopted it.
+func TestEachContactHasOneOwnerAmongTheNotifiers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := []string{"a", "b", "c", "d"}
+		before := viewOf(1, all[:rapid.IntRange(1, 4).Draw(t, "before")]...)
+		after := viewOf(2, all[rapid.IntRange(0, 3).Draw(t, "from"):]...)
+		for _, contact := range []string{"alice", "bob", "canary", "team"} {
+			owners := func(upTo int) (n int) {
+				for _, id := range all {
+					r := rosterOf(id)
+					for i, v := range []membership.View{before, after}[:min(upTo, 2)] {
+						if r.adopt(v); i == 0 || upTo > 2 {
+							r.enforce(v.Epoch)
+						}
+					}
+					if r.owns(contact) {
+						n++
+					}
+				}
+				return n
+			}
+			if one, adopted, enforced := owners(1), owners(2), owners(3); one != 1 || adopted > 1 || enforced != 1 {
+				t.Fatalf("%s has %d owners, %d once the next view is adopted, %d once it is in force", contact, one, adopted, enforced)
+			}
+		}
+	})
+}
+
+func TestANotifierWithoutAViewOrOfAnotherRunOwnsNothing(t *testing.T) {
+	r := rosterOf("a")
+	if r.owns("alice") || r.epoch() != 0 {
+		t.Error("it owns contacts before it is a member")
+	}
+	other := viewOf(3, "a")
+	other.Members[0].Instance = "another run"
+	r.adopt(other)
+	if r.owns("alice") || r.epoch() != 3 {
+		t.Error("it owns what another run under its id owns")
+	}
+}
+
+func TestTheNewestEngineDecidesWhoDelivers(t *testing.T) {
+	engine := func(seq uint64, delivery string) *event.Event {
+		e := &event.Event{Kind: event.EngineJoined, Seq: seq, Writer: "e1", Time: object.At(time.Now()), Facts: map[string]string{"engine": "e1"}}
+		if delivery != "" {
+			e.Facts[event.FactDelivery] = delivery
+		}
+		return e
+	}
+	kicks := 0
+	r := rosterOf("a")
+	r.change = func() { kicks++ }
+	r.adopt(viewOf(1, "a"))
+	kicks = 0
+	for i, c := range []struct {
+		name    string
+		e       *event.Event
+		owns    bool
+		changed bool
+	}{
+		{"an engine that says nothing delivers by itself", engine(10, ""), false, true},
+		{"one of before does not count", engine(5, "notifier"), false, false},
+		{"one that leaves it to notifiers", engine(20, "notifier"), true, true},
+		{"the same again", engine(20, "notifier"), true, false},
+		{"another event", &event.Event{Kind: event.EngineLeft, Seq: 25}, true, false},
+		{"one that delivers by itself", engine(30, "local"), false, true},
+	} {
+		was := kicks
+		if changed := r.hear(c.e); changed != c.changed || r.owns("alice") != c.owns || (kicks > was) != changed {
+			t.Errorf("%d, %s: changed %t, owns %t, %d kicks", i, c.name, changed, r.owns("alice"), kicks-was)
+		}
+		if trouble := strings.Join(r.trouble(), ""); strings.Contains(trouble, `engine "e1"`) == c.owns {
+			t.Errorf("%s: the trouble is %q", c.name, trouble)
+		}
+	}
+}
+
+func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
+	request := func(age time.Duration, failures int, reason string) *deliver.Pending {
+		p := &deliver.Pending{Time: object.At(time.Now().Add(-age)), Failures: failures, Reason: reason}
+		p.Channel, p.Note = "email", &event.Note{Group: object.Grouping{Wait: time.Minute}}
+		return p
+	}
+	for _, c := range []struct {
+		name  string
+		live  int
+		err   error
+		after time.Duration
+		open  func() []*deliver.Pending
+		want  string // "" = no trouble
+	}{
+		{"a notifier runs and nothing waits", 1, nil, time.Hour, nil, ""},
+		{"none has been seen for a moment", 0, nil, 20 * time.Second, nil, ""},
+		{"none runs", 0, nil, time.Minute, nil, "no notifier runs, so that nobody is told"},
+		{"none runs and something waits", 0, nil, time.Minute, func() []*deliver.Pending { return []*deliver.Pending{request(0, 0, "")} }, "1 notification waits since"},
+		{"it is not known whether one runs", 0, errors.New("denied"), time.Hour, nil, ""},
+		{
+			"what waits for its group is nobody's fault", 2, nil, time.Minute,
+			func() []*deliver.Pending { return []*deliver.Pending{request(5*time.Minute, 0, "")} }, "",
+		},
+		{
+			"nobody tries", 2, nil, time.Minute,
+			func() []*deliver.Pending {
+				return []*deliver.Pending{request(time.Hour, 0, ""), request(time.Hour, 0, "")}
+			},
+			"2 notifications wait since",
+		},
+		{
+			"the mail server refuses", 2, nil, time.Minute,
+			func() []*deliver.Pending { return []*deliver.Pending{request(time.Hour, 3, "421 later")} }, ": 421 later",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := &elsewhere{count: func(context.Context) (int, error) { return c.live, c.err }}
+				x.open = func() []*deliver.Pending { return nil }
+				x.seen.Store(time.Now().UnixMilli())
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- x.run(ctx, func() {}) }()
+				time.Sleep(c.after)
+				synctest.Wait()
+				if c.open != nil {
+					x.open = c.open
+				}
+				got := strings.Join(x.trouble(), "\n")
+				if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+					t.Errorf("the trouble is %q, want %q", got, c.want)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestDeliveryElsewhereNeedsALogThatOthersCanFollow(t *testing.T) {
+	s, err := Parse([]string{"-config", folder(t, shop), "-listen", "127.0.0.1:0", "-eventlog", "memory", "-notify-delivery", "notifier"}, world(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), s, Process{Logger: quiet()}); err == nil || !strings.Contains(fmt.Sprint(err), "no other process can follow -eventlog memory") {
+		t.Errorf("got %v", err)
+	}
+}
