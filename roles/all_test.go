@@ -58,6 +58,12 @@ func startAll(t *testing.T, path string, more ...string) *started {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startWith(t, s)
+}
+
+// startWith starts what the settings say.
+func startWith(t *testing.T, s Settings) *started {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	address, done := make(chan string, 1), make(chan error, 1)
 	x := &started{t: t, reload: make(chan struct{})}
