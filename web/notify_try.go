@@ -97,7 +97,8 @@ func (s *site) mayTry(contact, channel string) error {
 		f.Status, f.Title, f.Known = http.StatusNotFound, http.StatusText(http.StatusNotFound), names
 		return f
 	case s.TestNotify == nil:
-		return faultf(http.StatusServiceUnavailable, "this process sends no notifications")
+		return faultf(http.StatusServiceUnavailable, "this process delivers no notifications, others do, so that no test can be sent from here; "+
+			"send a text about an object instead, which goes the whole way: jaque notify OBJECT -comment TEXT")
 	}
 	return nil
 }
