@@ -66,7 +66,7 @@ func engine(n bus.Names, h Holder) []Right {
 	all := streams(n)
 	work := queue.EngineRights(h.Prefix, h.ID)
 	return []Right{
-		{For: "declare streams and buckets", Publish: slices.Concat(
+		{For: "declare streams and buckets", Publish: slices.Concat([]string{"$JS.API.INFO"},
 			each(all, "$JS.API.STREAM.INFO.", ""), each(all, "$JS.API.STREAM.CREATE.", ""), each(all, "$JS.API.STREAM.UPDATE.", ""))},
 		{For: "write events", Publish: []string{n.LogRoot + ".>", n.ResultRoot + ".>", "$JS.API.STREAM.MSG.GET." + n.Log}},
 		{For: "write snapshots", Publish: []string{"$O." + n.Snapshots + ".>", "$JS.API.STREAM.PURGE.OBJ_" + n.Snapshots}},

@@ -13,7 +13,7 @@ import (
 
 // Time-outs of the connection to an external server.
 const (
-	dialTimeout      = 5 * time.Second
+	dialTimeout      = 10 * time.Second
 	pingInterval     = 10 * time.Second
 	reconnectLongest = 10 * time.Second
 )

@@ -38,7 +38,7 @@ type User struct {
 // not read what it is sent, is let go.
 const (
 	maxConnections = 4096
-	loginTimeout   = 5 * time.Second
+	loginTimeout   = 10 * time.Second
 	writeDeadline  = 10 * time.Second
 	outsidePing    = 20 * time.Second
 	usersPause     = time.Second

@@ -22,7 +22,8 @@ Writes a small commented configuration into the folder (default ./jaque-demo) if
 there is none, and watches this machine with it. -listen and -data move the
 dashboard and the data elsewhere.
 `,
-	"version": "Usage: jaque version\n\nPrints which build this is.\n",
+	"credentials": credentialsHelp,
+	"version":     "Usage: jaque version\n\nPrints which build this is.\n",
 }
 
 // help prints the text of everything, of one role or of one subcommand.

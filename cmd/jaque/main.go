@@ -72,6 +72,8 @@ func dispatch(args []string, stdout, stderr io.Writer) error {
 		return checkConfig(args[1:], stdout, stderr)
 	case "demo":
 		return runDemo(args[1:], stdout, stderr)
+	case "credentials":
+		return credentials(args[1:], stdout, stderr)
 	case "version":
 		fmt.Fprintln(stdout, versionLine())
 		return nil
