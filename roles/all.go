@@ -95,6 +95,10 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	if a.engine != nil {
 		o.Commands = commander{a.engine}
 	}
+	if a.submitting != nil {
+		o.Submit = a.submitting
+	}
+	o.ReadsOnly = a.readsOnly()
 	if a.canary != nil {
 		o.Canary = a.canary.web
 	}
@@ -113,6 +117,9 @@ func (a *appliance) unready() []string {
 	all := a.group.NotReady()
 	if a.engine != nil {
 		all = append(all, a.engine.Trouble()...)
+	}
+	if a.s.Role.Name == UI {
+		all = append(all, a.away()...)
 	}
 	return all
 }

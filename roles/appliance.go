@@ -40,9 +40,10 @@ type appliance struct {
 	bus        *bus.Bus // of the log; nil with -eventlog memory and in a worker
 	journal    journal.Journal
 	proj       *projection.Projection
-	store      coordination.Store // of the role's own bucket
-	dispatcher queue.Dispatcher   // engine only
-	workers    *localWorkers      // with -queue memory
+	links      map[string]*bus.Bus // to other servers than the log's, by address
+	store      coordination.Store  // of the role's own bucket
+	dispatcher queue.Dispatcher    // engine only
+	workers    *localWorkers       // with -queue memory
 	runner     *probe.Runner
 	engine     *engine.Engine
 	canary     *canaryWatch
@@ -56,6 +57,7 @@ type appliance struct {
 	instance   string             // of this process run
 	live       atomic.Bool        // the projection has caught up with the log
 	folding    sync.Mutex         // held while a follower folds, and while its config is switched
+	submitting *submitting        // nil where commands are not handed on
 	heard      func(*event.Event) // each event that a follower has folded; nil = nobody asks
 	undo       []func() error
 }
@@ -84,12 +86,12 @@ func (a *appliance) steps() []step {
 	case Engine:
 		return []step{
 			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.makeFiles,
-			a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.makeWeb,
+			a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 		}
 	case Worker:
 		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
 	case UI:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.makeFiles, a.makeWeb}
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openSubmitting, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
 	case Sink:
 		return []step{a.begin, a.loadConfig, a.chooseSinks, a.openListener, a.attachLog, a.join(coordination.Sinks), a.makeSinks, a.serveBare}
 	case Notifier:
@@ -97,7 +99,7 @@ func (a *appliance) steps() []step {
 	}
 	return []step{
 		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,
-		a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.makeWeb,
+		a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 	}
 }
 

@@ -77,7 +77,8 @@ func (a *appliance) memberID() string {
 }
 
 func (a *appliance) journalOptions() journal.Options {
-	return journal.Options{Logger: a.p.Logger, Registerer: a.reg, Zone: a.zone}
+	reads := a.s.Role.Name == UI || a.s.Role.Name == Sink
+	return journal.Options{Logger: a.p.Logger, Registerer: a.reg, Zone: a.zone, ReadOnly: reads}
 }
 
 func (a *appliance) openBus(ctx context.Context, o bus.Options) (err error) {
@@ -123,6 +124,9 @@ func (a *appliance) link(ctx context.Context, name, where string) (*bus.Bus, err
 	if a.bus != nil && (where == "embedded" && a.bus.Embedded() || where == a.s.EventLog) {
 		return a.bus, nil
 	}
+	if b := a.links[where]; b != nil {
+		return b, nil
+	}
 	o, err := a.busOptions(where)
 	if err != nil {
 		return nil, err
@@ -135,6 +139,10 @@ func (a *appliance) link(ctx context.Context, name, where string) (*bus.Bus, err
 	if err != nil {
 		return nil, err
 	}
+	if a.links == nil {
+		a.links = map[string]*bus.Bus{}
+	}
+	a.links[where] = b
 	a.undo = append(a.undo, func() error { return b.Close(context.Background()) })
 	a.add(service.Service{Name: name, StopTimeout: 30 * time.Second, Run: b.Run})
 	return b, nil

@@ -64,7 +64,7 @@ func Roles() []Role {
 				"worker's own machine. It opens one connection, to the server of its queue.",
 		},
 		{
-			Name:    UI,
+			Name: UI, Released: true,
 			Summary: "follows the log and serves dashboard and API; never runs a check",
 			Serves:  "dashboard, API, metrics, health",
 			Notes: "It cannot write to the log. With `-coordination nats://host:port` commands go to the engines over `jaque.work.cmd.ingress`; " +

@@ -77,6 +77,7 @@ func (s *site) apiRoutes() []route {
 		get("api_comments", "/comments", s.comments, "comments of objects", "Comments", readParams()...),
 		get("api_settings", "/settings", s.settings, "what operators set against the configuration", "Settings", readParams()...),
 		commands,
+		get("api_command", "/commands/{id}", s.oneCommand, "how far a command is that was sent to this process", "Submission"),
 		get("api_openapi", "/openapi.json", s.describe, "this description", "OpenAPI"),
 	}
 }

@@ -53,6 +53,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request, q *request) error 
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	located(w.Header(), body)
 	w.WriteHeader(http.StatusAccepted)
 	_, err = w.Write(body)
 	s.sent(r, err)

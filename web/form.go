@@ -79,8 +79,8 @@ func keep(w http.ResponseWriter, name, text string) {
 // cannot says why this browser may not write, "" = it may.
 func (s *site) cannot(r *http.Request) string {
 	switch {
-	case s.Commands == nil:
-		return "this process only reads"
+	case !s.takesCommands():
+		return s.readsOnly()
 	case s.Token == "" && !local(r):
 		return "without a token only browsers on the same machine may write"
 	case s.Token != "" && !s.signedIn(r):
@@ -222,7 +222,7 @@ func (d *draft) showWith(w http.ResponseWriter, status int, p view.Preview) erro
 	if d.asksReview() {
 		v.Submit = words.Many
 	}
-	if d.site.Token != "" && v.Why != "" && d.site.Commands != nil {
+	if d.site.Token != "" && v.Why != "" && d.site.takesCommands() {
 		v.SignIn = "/sign-in?" + url.Values{"back": {d.request.URL.RequestURI()}}.Encode()
 	}
 	v.Notes = d.acknowledged(d.objects())

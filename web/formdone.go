@@ -143,7 +143,7 @@ func (s *site) notice(r *http.Request) view.Notice {
 	if id == "" {
 		return view.Notice{}
 	}
-	o := s.outcomes.get(id)
+	o := s.settled(id, s.outcomes.get(id))
 	if o == nil {
 		return view.Notice{Tone: "pending", Text: "What became of that command is not kept any more.", Link: view.Link{Label: "See the events", URL: "/events"}}
 	}
@@ -152,6 +152,9 @@ func (s *site) notice(r *http.Request) view.Notice {
 		return view.Notice{Tone: "ok", Text: "There was nothing to change."}
 	}
 	line := o.results[0]
+	if line.Word == "submitted" {
+		return view.Notice{Tone: "pending", Text: submittedText(words.Heading, line.Name), Link: view.Link{Label: "See how it stands", URL: r.URL.RequestURI()}}
+	}
 	if line.Word == "done" {
 		return view.Notice{Tone: "ok", Text: o.doneText(words, line)}
 	}
@@ -188,7 +191,7 @@ func isAre(what string) string {
 
 // done shows what became of a command for many objects.
 func (s *site) done(w http.ResponseWriter, r *http.Request) error {
-	o := s.outcomes.get(r.PathValue("id"))
+	o := s.settled(r.PathValue("id"), s.outcomes.get(r.PathValue("id")))
 	if o == nil {
 		return faultf(http.StatusNotFound, "what became of that command is not kept any more; the events say it")
 	}
@@ -196,13 +199,16 @@ func (s *site) done(w http.ResponseWriter, r *http.Request) error {
 	c := s.chrome(r, words.Heading, "")
 	c.Live = ""
 	v := view.Outcome{Chrome: c, Heading: words.Heading, Lines: o.results, Back: o.back}
-	for _, word := range []string{"done", "refused", "failed", "not confirmed"} {
+	for _, word := range []string{"submitted", "done", "refused", "failed", "not confirmed"} {
 		if n := o.counts[word]; n > 0 {
 			v.Parts = append(v.Parts, view.NewPart(word, n))
 		}
 	}
 	if o.rest > 0 {
-		v.Rest = "and " + view.Number(o.rest) + " more that were done"
+		v.Rest = "and " + view.Number(o.rest) + " more"
+		if !s.submits() {
+			v.Rest += " that were done"
+		}
 	}
 	return s.render(w, r, http.StatusOK, page.Outcome(v))
 }

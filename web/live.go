@@ -17,7 +17,7 @@ const calm = time.Second
 // asks for itself again. Which events count depends on the page: those about
 // one object, or decisions about any.
 func (s *site) live(w http.ResponseWriter, r *http.Request) error {
-	if err := parameters(r, "object", "at"); err != nil {
+	if err := parameters(r, "object", "at", "did"); err != nil {
 		return err
 	}
 	id := object.ID(r.URL.Query().Get("object"))
@@ -36,6 +36,8 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) error {
 	defer s.metrics.streams.Dec()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	waits := s.waitFor(r)
+	defer waits.Stop()
 	var pending <-chan time.Time // fires when a change is to be told
 	var told time.Time
 	if now := s.Projection.Position(); now.Log != at.Log || (id != "" && now != at) {
@@ -58,6 +60,13 @@ func (s *site) live(w http.ResponseWriter, r *http.Request) error {
 			if pending == nil && (!ok || concerns(id, e)) {
 				pending = time.After(max(50*time.Millisecond, calm-time.Since(told)))
 			}
+			continue
+		case <-waits.C:
+			if _, open := s.waiting(r); open {
+				continue
+			}
+			waits.Stop()
+			pending = time.After(0)
 			continue
 		case <-pending:
 			pending, told = nil, time.Now()
@@ -82,6 +91,16 @@ func (s *site) pageAt(r *http.Request) (journal.Position, error) {
 	}
 	at, _, err := parsePosition(text)
 	return at, err
+}
+
+// waitFor ticks while the page waits for what becomes of a command: not everything
+// that becomes of one is an event of the page's object.
+func (s *site) waitFor(r *http.Request) *time.Ticker {
+	t := time.NewTicker(calm / 2)
+	if _, open := s.waiting(r); !open {
+		t.Stop()
+	}
+	return t
 }
 
 func changed(p *projection.Projection) string {

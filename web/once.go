@@ -97,7 +97,7 @@ func (o *onces) finish(key string, one *once) {
 	defer o.mu.Unlock()
 	close(one.done)
 	o.bytes += len(one.answer)
-	if f := asFault(one.err); f != nil && f.Detail != unconfirmed {
+	if f := asFault(one.err); f != nil && f.Detail != unconfirmed && f.Detail != unclaimed {
 		o.forget(key)
 	}
 	for i := 0; i < len(o.order) && (len(o.order) > mostOnces || o.bytes > mostOnceBytes); {

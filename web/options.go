@@ -74,7 +74,9 @@ type Reload struct {
 type Options struct {
 	Projection *projection.Projection
 	History    Log       // nil = there is no history and no past
-	Commands   Commander // nil = writes answer 503
+	Commands   Commander // nil = commands are handed to Submit
+	Submit     Submitter // nil = writes answer 503
+	ReadsOnly  string    // why writes answer 503, and what to do; "" = a common text
 	Status     func() Status
 	Instance   string                 // of this process run, letters and digits; in the ids of streamed events
 	Owner      func(object.ID) string // engine that owns an object; nil = the process's own id

@@ -104,8 +104,11 @@ func confirmation(q *request, touched int) error {
 // fault where the client can do something about it; that of each action stands
 // in the report.
 func (s *site) carryOut(ctx context.Context, actions []operate.Action) (operate.Report, error) {
-	if s.Commands == nil {
-		return operate.Report{}, faultf(http.StatusServiceUnavailable, "this process only reads; send the command to an engine")
+	switch {
+	case !s.takesCommands():
+		return operate.Report{}, faultf(http.StatusServiceUnavailable, "%s", s.readsOnly())
+	case s.submits():
+		return s.submit(ctx, actions)
 	}
 	report, err := s.Commands.Do(ctx, actions)
 	return report, s.outcome(err)
@@ -118,6 +121,8 @@ func (s *site) outcome(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, ErrUnclaimed):
+		return faultf(http.StatusServiceUnavailable, "%s", unclaimed)
 	case errors.Is(err, ErrUnconfirmed):
 		return faultf(http.StatusServiceUnavailable, "%s", unconfirmed)
 	case errors.Is(err, ErrUnavailable):
@@ -134,6 +139,9 @@ func (s *site) outcome(err error) error {
 
 // unconfirmed says what to do about a command whose outcome is not known.
 const unconfirmed = "the log has not confirmed it yet and it may still take effect; look at the object before you send it again"
+
+// unclaimed says the same of a command that no engine claimed.
+const unclaimed = "no engine takes commands: none has claimed this one in time. One that is slow may still carry it out; look at the object before you send it again"
 
 // why says what an engine refused, without the words that say only that it did.
 func why(err error) string {
@@ -169,6 +177,7 @@ func (s *site) perform(r *http.Request, q *request, actions []operate.Action) (o
 		return report, err
 	}
 	report.Results = append(report.Results, q.missing...)
+	s.keep(&report)
 	s.Logger.Info("command taken", "command", q.Command, "object", actions[0].Object, "actions", len(actions),
 		"failed", report.Failed(), "author", q.Author, "id", report.ID, "from", r.RemoteAddr)
 	return report, nil

@@ -102,6 +102,8 @@ func (s *site) result(r operate.Result) wire.Outcome {
 	o := wire.Outcome{Object: r.Object, Outcome: "done"}
 	var refusal *fold.Refusal
 	switch {
+	case r.Err == nil && s.submits():
+		o.Outcome = "submitted"
 	case r.Err == nil:
 	case errors.As(r.Err, &refusal):
 		o.Outcome, o.Detail = "refused", refusal.Text

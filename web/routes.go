@@ -38,6 +38,7 @@ type site struct {
 
 	outcomes  outcomes  // of the last commands of forms
 	onces     onces     // commands that must not be carried out twice
+	kept      keptCommands
 	abandoned abandoned // notifications that were given up lately
 }
 

@@ -90,7 +90,7 @@ func (j *jetStream) readSnapshot(ctx context.Context, o *jetstream.ObjectInfo, c
 	if err := json.Unmarshal([]byte(o.Metadata[positionKey]), &at); err != nil {
 		return at, nil, fmt.Errorf("read its position: %w", err)
 	}
-	if j.opts.ReadOnly { // else what is newer was removed when the journal was opened
+	if j.opts.ReadOnly || j.bus.Attached() { // else what is newer was removed when the journal was opened
 		if end, err := j.End(ctx); err != nil || at.Log > end.Log {
 			return at, nil, errors.Join(err, fmt.Errorf("it is newer than the log, which ends at %d", end.Log))
 		}

@@ -119,16 +119,20 @@
     if (running) { again = true; return; }
     running = true;
     try {
-      // The notice about what was asked for has been read by now.
+      // The notice about what was asked for has been read by now, unless it says
+      // that it is under way.
       const url = new URL(location.href);
+      const waiting = document.querySelector("#notice.pending");
       url.searchParams.delete("asked");
-      url.searchParams.delete("did");
+      if (!waiting) url.searchParams.delete("did");
       const answer = await fetch(url, { headers: { Accept: "text/html" }, cache: "no-store", signal: AbortSignal.timeout(10000) });
       const fresh = html(answer) && parse(await answer.text());
       if (fresh && fresh.getElementById("live")) {
         if (body.classList.contains("gone")) { location.reload(); return; }
         seen = new Date();
         swap(fresh);
+        const news = waiting && fresh.getElementById("notice");
+        if (news && news.innerHTML !== waiting.innerHTML) waiting.replaceWith(news);
         found();
       } else if (answer.status === 404) {
         gone();

@@ -175,7 +175,7 @@ func (c *call) accepted(a answer) error {
 	}
 	failed := r.Failed
 	for _, o := range r.Results {
-		if failed == 0 && o.Outcome != "done" {
+		if failed == 0 && o.Outcome != "done" && o.Outcome != "submitted" {
 			failed++
 		}
 	}

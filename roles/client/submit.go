@@ -258,7 +258,7 @@ func (c *call) submit(ctx context.Context, s *submission) {
 		err = one.problem(a)
 	}
 	var r accepted
-	if err == nil && json.Unmarshal(a.body, &r) == nil && len(r.Results) == 1 && r.Results[0].Outcome != "done" {
+	if err == nil && json.Unmarshal(a.body, &r) == nil && len(r.Results) == 1 && r.Results[0].Outcome != "done" && r.Results[0].Outcome != "submitted" {
 		err = &fault{Failed, r.Results[0].Detail}
 	}
 	s.outcome = "done"

@@ -26,7 +26,7 @@ type accepted struct {
 type outcome struct {
 	Object  string `json:"object"`
 	Rule    string `json:"rule"`    // id of the downtime for many that was cancelled
-	Outcome string `json:"outcome"` // done, refused or failed
+	Outcome string `json:"outcome"` // done, submitted, refused, unconfirmed or failed
 	Detail  string `json:"detail"`
 }
 

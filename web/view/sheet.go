@@ -184,7 +184,7 @@ type Result struct {
 
 // resultBadge returns the badge of an outcome, in the words of the API.
 func resultBadge(outcome string) Badge {
-	tone, ok := map[string]string{"done": "ok", "refused": "warn", "failed": "crit", "not confirmed": "pending"}[outcome]
+	tone, ok := map[string]string{"done": "ok", "refused": "warn", "failed": "crit", "not confirmed": "pending", "submitted": "pending"}[outcome]
 	if !ok {
 		tone = "unknown"
 	}
@@ -199,6 +199,19 @@ func NewResult(id object.ID, outcome, detail string) Result {
 		r.Name, r.URL = string(id), URL(id)
 	}
 	return r
+}
+
+// ID returns the object that a line is about, "" = the whole program.
+func (r Result) ID() object.ID {
+	if r.URL == "" {
+		return ""
+	}
+	return object.ID(r.Name)
+}
+
+// Is returns the line with another outcome.
+func (r Result) Is(outcome, detail string) Result {
+	return NewResult(r.ID(), outcome, detail)
 }
 
 // Notice is the outcome of a command, said on the page it came from.

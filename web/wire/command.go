@@ -40,6 +40,19 @@ type Accepted struct {
 type Outcome struct {
 	Object  object.ID `json:"object,omitempty"` // none = the whole program, or a rule
 	Rule    string    `json:"rule,omitempty"`   // id of a downtime for many that was cancelled, with the object's
-	Outcome string    `json:"outcome"`          // done, refused or failed
+	Outcome string    `json:"outcome"`          // done, submitted, refused, unconfirmed or failed
 	Detail  string    `json:"detail,omitempty"` // why not, or what goes on all the same
+}
+
+// Submission is how far a command is. Results are the first of those that were
+// refused or are not confirmed.
+type Submission struct {
+	ID          string    `json:"id"`
+	State       string    `json:"state"` // submitted, applied, partly, refused or unconfirmed
+	Submitted   Time      `json:"submitted"`
+	Total       int       `json:"total"`
+	Applied     int       `json:"applied"`
+	Refused     int       `json:"refused"`
+	Unconfirmed int       `json:"unconfirmed"`
+	Results     []Outcome `json:"results"`
 }

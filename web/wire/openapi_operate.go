@@ -17,6 +17,14 @@ func operatorSchemas() dict {
 		"Command":  commandSchema(),
 		"Preview":  record(dict{"total": typed("integer"), "note": typed("string"), "items": items("Touched"), "occurrences": items("Occurrence")}),
 		"Touched":  record(dict{"object": typed("string")}),
+		"Submission": record(dict{
+			"id": typed("string"), "submitted": typed("time"), "total": said("integer", "actions"), "applied": typed("integer"), "refused": typed("integer"),
+			"state": dict{
+				"type": "string", "enum": []string{"submitted", "applied", "partly", "refused", "unconfirmed"},
+				"description": "submitted: an engine has it; applied: all of it stands on the log, or there was nothing to change; partly: the rest was refused or is not confirmed; refused: nothing was done; unconfirmed: nothing was heard for 30 s, it may still take effect",
+			},
+			"unconfirmed": typed("integer"), "results": items("Outcome"),
+		}),
 		"Accepted": record(dict{"id": typed("string"), "total": typed("integer"), "failed": typed("integer"), "rule": said("string", "id of the downtime for many objects or times that was made"), "results": items("Outcome")}),
 		"Outcome": record(dict{
 			"object": typed("string"), "rule": said("string", "id of a downtime for many that was cancelled"), "outcome": dict{"type": "string", "enum": []string{"done", "refused", "failed", "unconfirmed"}}, "detail": typed("string"),
