@@ -32,7 +32,7 @@ func Rights(h Holder) []Right {
 	case Sink:
 		return slices.Concat([]Right{mine}, reader(n), []Right{positions(n), members(n, coordination.Sinks)})
 	case Notifier:
-		return slices.Concat([]Right{mine}, reader(n), []Right{outcomes(n), members(n, coordination.Notifiers)})
+		return slices.Concat([]Right{mine}, reader(n), []Right{history(n), outcomes(n), members(n, coordination.Notifiers)})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -16,15 +17,18 @@ func Live(ctx context.Context, js jetstream.JetStream, bucket, path string) (n i
 	if err != nil {
 		return 0, fmt.Errorf("count the members of %s: %w", path, err)
 	}
-	keys, err := kv.ListKeysFiltered(ctx, path+"/member.*")
+	// Two patterns as in the watch of a member: what a process may read is the same then.
+	keys, err := kv.ListKeysFiltered(ctx, path+"/view", path+"/member.*")
 	if errors.Is(err, jetstream.ErrNoKeysFound) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("count the members of %s: %w", path, err)
 	}
-	for range keys.Keys() {
-		n++
+	for key := range keys.Keys() {
+		if strings.HasPrefix(key, path+"/member.") {
+			n++
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, fmt.Errorf("count the members of %s: %w", path, err)
