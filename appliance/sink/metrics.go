@@ -36,7 +36,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "jaque_sink_" + name, Help: help}, append([]string{"sink"}, labels...))
 	}
 	m := &Metrics{
-		runs:     gauge("running", "1 if this process runs the sink, 0 if another one does or it could not be made."),
+		runs:     gauge("running", "1 if this process runs the sink, 0 if it could not be made."),
 		behind:   gauge("lag_events", "Events on the log that the sink has not dealt with."),
 		age:      gauge("lag_seconds", "Age of the oldest event that was read and not taken by the target, as of the last look; 0 = there is none."),
 		position: gauge("position", "Position behind what the target has taken, by stream.", "stream"),
