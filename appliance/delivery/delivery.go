@@ -63,8 +63,9 @@ type Options struct {
 	Version          string // of jaque, for messages
 
 	// Workers is how many messages are sent at once; 0 = 8. One of them is to a
-	// contact over a channel, half of them over a kind of channel, so that a server
-	// that hangs holds up nobody else. With a single one it holds up everybody.
+	// contact over a channel, half of them over a kind of channel. Ways on which the
+	// newest attempt failed have half of them as well, one over each kind, so that a
+	// server that hangs holds up others once. With a single one it holds up everybody.
 	Workers     int
 	Queue       int           // due requests that wait for a place without being told of as too many; 0 = 1000
 	SendTimeout time.Duration // of one message; 0 = 30 s
@@ -155,7 +156,8 @@ func New(o Options) (*Delivery, error) {
 // limits are those of the config, with places kept for everybody.
 func (d *Delivery) limits() deliver.Limits {
 	l := d.opt.Limits()
-	l.PerWay, l.PerKind = 1, max(1, d.opt.Workers/2)
+	half := max(1, d.opt.Workers/2)
+	l.Queue, l.PerWay, l.PerKind, l.Failing = d.opt.Workers, 1, half, half
 	return l
 }
 

@@ -204,3 +204,55 @@ func TestOneFailureIsOneLine(t *testing.T) {
 		}
 	})
 }
+
+// Two servers of different kinds take connections and say nothing, each with six contacts.
+// Others wait at most for one attempt, and after that for none.
+func TestTwoServersThatHangHoldOthersUpOnce(t *testing.T) {
+	for _, c := range []struct {
+		workers int
+		first   time.Duration // until others have all of the first messages
+		later   time.Duration // the same once each contact was tried
+	}{{8, 61 * time.Second, time.Second}, {4, 3 * time.Minute, time.Second}, {2, 8 * time.Minute, time.Second}} {
+		t.Run(fmt.Sprint(c.workers, " workers"), func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				var hanging, well []string
+				for i := range 6 {
+					hanging = append(hanging, fmt.Sprint("a", i))
+				}
+				well = []string{"ok"}
+				for _, name := range append(well, hanging...) {
+					w.set.Contacts[name] = &object.Contact{Name: name, Notify: &object.ContactNotification{Channels: []string{"email", "webhook"}}}
+				}
+				p := w.start(t, func(p *process, o *Options) {
+					o.Workers = c.workers
+					p.send = func(ctx context.Context, m *message.Message) error {
+						if m.Contact.Name != "ok" {
+							<-ctx.Done()
+							return ctx.Err()
+						}
+						return nil
+					}
+				})
+				storm := func(within time.Duration) {
+					began := time.Now()
+					n := len(w.of(event.NotificationDelivered))
+					for i := range 12 {
+						id := object.ID(fmt.Sprint("h", i))
+						w.ask(id, "PROBLEM", none, "email webhook", hanging...)
+						w.ask(id, "PROBLEM", none, "webhook command", well...)
+					}
+					pass(within)
+					if got := len(w.of(event.NotificationDelivered)) - n; got != 24 {
+						t.Errorf("after %s %d of 24 messages have arrived", time.Since(began), got)
+					}
+				}
+				storm(c.first)
+				pass(10 * time.Minute)
+				storm(c.later)
+				pass(5 * time.Minute)
+				storm(c.later)
+				p.stop()
+			})
+		})
+	}
+}

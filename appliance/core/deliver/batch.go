@@ -38,6 +38,7 @@ type Batch struct {
 	entries []*entry
 	units   []*unit // that wait until the batch comes back
 	lane    *lane   // that it holds a place of; nil = of none
+	doubt   bool    // the lane failed when it was taken
 	woken   object.Time
 }
 

@@ -3,6 +3,7 @@ package deliver
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -26,8 +27,11 @@ type lane struct {
 	pause object.Time   // until when the channel has asked to be left alone
 	freed object.Time   // what was due before this had to wait for the limit
 
-	next   object.Time // when something can be taken
-	flying int         // messages that are taken
+	next   object.Time  // when something can be taken
+	flying int          // messages that are taken
+	fails  bool         // the newest attempt failed
+	heard  bool         // an attempt of this process came back
+	in     *heap[*lane] // where it waits; nil = nowhere
 	place  int
 }
 
@@ -35,22 +39,92 @@ type lane struct {
 type kind struct {
 	name   string
 	next   heap[*lane] // in which something waits that may be taken
+	late   heap[*lane] // the same of lanes that fail, where those come last
 	flying int         // messages that are taken
+	doubt  int         // of them those that are on lanes that fail
 	fails  bool        // the newest attempt that came back failed, and those since the last success
+	yield  object.Time // when one of late last went before others
 }
 
-// first returns the lane in which something is due first, nil if there is none from
-// which a message may be taken.
-func (p *Planner) first() (first *lane) {
+// patience is how long a lane that fails waits for others; then one of each kind of
+// channel goes before them in as much time.
+const patience = time.Minute
+
+// first returns the lane from which the next message is taken, nil if there is none:
+// the one that is due first, but those that fail after all others.
+func (p *Planner) first(now object.Time) *lane {
+	var well, late *lane
 	for _, k := range p.kinds {
-		if k.next.len() == 0 || p.limits.PerKind > 0 && k.flying >= p.limits.PerKind {
-			continue
+		if k.next.len() > 0 && p.room(k) {
+			if l := k.next.first(); well == nil || l.before(well) {
+				well = l
+			}
 		}
-		if l := k.next.first(); first == nil || l.before(first) {
-			first = l
+		if k.late.len() > 0 && p.spare(k, now) {
+			if l := k.late.first(); late == nil || l.sooner(late, now) {
+				late = l
+			}
 		}
 	}
-	return first
+	switch {
+	case well == nil:
+		return late
+	case late == nil:
+		return well
+	case late.next > now:
+		if late.before(well) {
+			return late
+		}
+		return well
+	case well.next > now || !p.yielded && late.next.Add(patience) <= now && late.kind.yield.Add(patience) <= now:
+		return late
+	}
+	return well
+}
+
+// room tells whether there is a place for a lane of the kind that does not fail.
+func (p *Planner) room(k *kind) bool {
+	well, l := k.flying-k.doubt, &p.limits
+	if l.Failing > 0 && l.Queue > 1 && p.flying >= l.Queue-1 && well > 0 {
+		return false
+	}
+	// Where a kind has a single place, what fails has another one.
+	return l.PerKind <= 0 || k.flying < l.PerKind || l.PerKind == 1 && well == 0
+}
+
+// spare tells whether there is a place for a lane of the kind that fails: the last one
+// only if it has waited for long.
+func (p *Planner) spare(k *kind, now object.Time) bool {
+	if q := p.limits.Queue; q > 1 && p.flying >= q-1 && k.late.first().next.Add(patience) > now {
+		return false
+	}
+	return k.doubt == 0 && p.doubt < p.limits.Failing && (p.limits.PerKind <= 1 || k.flying < p.limits.PerKind)
+}
+
+// fly takes a message of the lane into account that is under way from now on.
+func (p *Planner) fly(l *lane, now object.Time) (doubt bool) {
+	l.flying++
+	l.kind.flying++
+	if l.in != &l.kind.late {
+		p.yielded = false
+		return false
+	}
+	l.kind.doubt++
+	p.doubt++
+	for _, k := range p.kinds {
+		if k.next.len() > 0 && p.room(k) && k.next.first().next <= now {
+			p.yielded, l.kind.yield = true, now
+		}
+	}
+	return true
+}
+
+// heardOf notes what became of the newest attempt on a lane.
+func (p *Planner) heardOf(l *lane, fails bool) {
+	if l != nil {
+		l.heard, l.fails = true, fails
+		p.settleLane(l)
+	}
 }
 
 // kind returns the kind of a channel.
@@ -58,10 +132,21 @@ func (p *Planner) kind(channel string) *kind {
 	name := kindOf(channel)
 	k := p.kinds[name]
 	if k == nil {
-		k = &kind{name: name, next: heap[*lane]{less: (*lane).before, place: func(l *lane) *int { return &l.place }}}
+		lanes := heap[*lane]{less: (*lane).before, place: func(l *lane) *int { return &l.place }}
+		k = &kind{name: name, next: lanes, late: lanes}
 		p.kinds[name] = k
 	}
 	return k
+}
+
+// sooner tells whether a lane that fails comes before another one: a heartbeat that is
+// due has little time.
+func (l *lane) sooner(o *lane, now object.Time) bool {
+	hurry := func(l *lane) bool { return l.key.heartbeat && l.next <= now }
+	if hurry(l) != hurry(o) {
+		return hurry(l)
+	}
+	return l.before(o)
 }
 
 func (l *lane) before(o *lane) bool {
@@ -90,11 +175,18 @@ func (p *Planner) lane(r *Pending) *lane {
 
 // settleLane puts a lane where it belongs after it has changed.
 func (p *Planner) settleLane(l *lane) {
-	l.kind.next.remove(l)
-	if l.due.len() > 0 && (p.limits.PerWay <= 0 || l.flying < p.limits.PerWay) {
-		l.next = max(l.due.first().due, l.free())
-		l.kind.next.push(l)
+	if l.in != nil {
+		l.in.remove(l)
+		l.in = nil
 	}
+	if l.due.len() == 0 || p.limits.PerWay > 0 && l.flying >= p.limits.PerWay {
+		return
+	}
+	l.next = max(l.due.first().due, l.free())
+	if l.in = &l.kind.next; l.fails && p.limits.Failing > 0 {
+		l.in = &l.kind.late
+	}
+	l.in.push(l)
 }
 
 // free returns from when on the limit lets a message through.

@@ -23,6 +23,11 @@ type Limits struct {
 	// many over one kind of channel; 0 = any number. They keep places for others
 	// while a server does not answer.
 	PerWay, PerKind int
+	// Failing is how many of them may be on ways whose newest attempt failed, one over
+	// each kind of channel; 0 = any number, and nothing of what follows. They come
+	// after all others, and the last place of Queue is not for a kind of channel that
+	// has one already.
+	Failing int
 }
 
 // Rate is the most messages in any time of a length. Unless both are positive it is

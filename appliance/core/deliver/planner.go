@@ -23,6 +23,8 @@ type Planner struct {
 	fresh    []*entry         // were added since a world was last seen
 	expiring [][]*entry       // whose time is over, by message
 	flying   int              // messages that are taken
+	doubt    int              // of them those that are on lanes that fail
+	yielded  bool             // the newest message that was taken went before others although its lane fails
 	held     int              // units that another root would let go out earlier
 	scanned  object.Time      // when all objects were last looked at
 }
@@ -109,6 +111,9 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 	if alone(r) || prompt(r) {
 		e.ready = r.Time
 	}
+	if l := p.lane(r); r.Failures > 0 && !l.heard {
+		l.fails = true // as far as the log knows
+	}
 	p.entries[r.ID] = e
 	s := p.subjects[r.Event.Object]
 	if s == nil {
@@ -192,7 +197,7 @@ func (p *Planner) Next(now object.Time) object.Time {
 	if p.ages.len() > 0 {
 		at = p.ages.first().expires
 	}
-	if l := p.first(); l != nil {
+	if l := p.first(now); l != nil {
 		at = min(at, l.next)
 	}
 	if p.held > 0 {
@@ -223,11 +228,13 @@ func (p *Planner) Done(b *Batch, now object.Time) {
 	}
 }
 
-// Abandoned takes back a message that is given up: it counts as none of its group's.
+// Abandoned takes back a message that is given up: it counts as none of its group's. Its
+// way does not count as failing, as somebody has said that there is no use in trying.
 func (p *Planner) Abandoned(b *Batch) {
 	for _, e := range b.entries {
 		p.forget(e)
 	}
+	p.heardOf(b.lane, false)
 	p.land(b)
 }
 
@@ -237,6 +244,10 @@ func (p *Planner) land(b *Batch) {
 	if l := b.lane; l != nil {
 		l.flying--
 		l.kind.flying--
+		if b.doubt {
+			l.kind.doubt--
+			p.doubt--
+		}
 		p.settleLane(l)
 		b.lane = nil
 	}
@@ -259,6 +270,7 @@ func (p *Planner) Failed(b *Batch, now object.Time, retryAfter time.Duration) (a
 	}
 	u := &unit{lane: l, group: b.Group, thread: b.Thread, retry: true, again: again, woken: b.woken, inLane: -1}
 	l.kind.fails = true
+	p.heardOf(b.lane, true)
 	u.members = members()
 	for _, e := range b.entries {
 		if e.ended {

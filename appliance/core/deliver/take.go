@@ -18,7 +18,7 @@ func (p *Planner) Take(now object.Time, w *World) (b *Batch, ok bool) {
 		return b, true
 	}
 	for {
-		l := p.first()
+		l := p.first(now)
 		due := l != nil && l.next <= now
 		if !due && p.held == 0 {
 			return nil, false
@@ -62,8 +62,7 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	}
 	b := p.batch(l, all)
 	b.lane = l
-	l.flying++
-	l.kind.flying++
+	b.doubt = p.fly(l, now)
 	if l.key.heartbeat {
 		b.Until = nextRound(all[0].p)
 	}
