@@ -52,7 +52,7 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 	checks := newChecks(a.prober(), a.runner, a.proj, a.config)
 	a.engine, err = engine.New(engine.Options{
 		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj, Concurrency: a.concurrency(),
-		Runner: canaryRunner{checks, a.canary}, Handlers: checks, Coordinator: a.coordinator(), Logger: a.p.Logger, Registerer: a.reg,
+		Runner: canaryRunner{a.zones.runner(checks), a.canary}, Handlers: checks, Coordinator: a.coordinator(), Logger: a.p.Logger, Registerer: a.reg,
 		Delivery: a.s.Notify.Delivery,
 	})
 	if err != nil {
@@ -101,6 +101,9 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	o.ReadsOnly = a.readsOnly()
 	if a.canary != nil {
 		o.Canary = a.canary.web
+	}
+	if a.zones != nil || a.fleet != nil {
+		o.Fleet = a.fleetForWeb
 	}
 	if a.delivery != nil {
 		o.Delivery, o.Attempts, o.TestNotify = a.delivery.forWeb, a.delivery.Attempts, a.delivery.try

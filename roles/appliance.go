@@ -44,6 +44,10 @@ type appliance struct {
 	store      coordination.Store  // of the role's own bucket
 	dispatcher queue.Dispatcher    // engine only
 	workers    *localWorkers       // with -queue memory
+	zones      *zoneWatch          // of an engine with a queue
+	fleet      *queue.Fleet        // heard by a process that gives workers nothing to do
+	zoned      bool                // the objects of a follower include zones; guarded by folding
+	followed   *config.Config      // newest generation of a follower, nil = config; guarded by folding
 	runner     *probe.Runner
 	engine     *engine.Engine
 	canary     *canaryWatch
@@ -85,13 +89,13 @@ func (a *appliance) steps() []step {
 	switch a.s.Role.Name {
 	case Engine:
 		return []step{
-			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.makeFiles,
-			a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
+			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.watchZones, a.makeFiles,
+			a.makeCanary, a.makeEngine, a.followZones, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 		}
 	case Worker:
 		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
 	case UI:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openSubmitting, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
+		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openSubmitting, a.watchFleet, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
 	case Sink:
 		return []step{a.begin, a.loadConfig, a.chooseSinks, a.openListener, a.attachLog, a.join(coordination.Sinks), a.makeSinks, a.serveBare}
 	case Notifier:
@@ -160,7 +164,7 @@ func buildInfo(version string, role Name) prometheus.Collector {
 }
 
 func (a *appliance) configOptions() config.Options {
-	return config.Options{AllZonesLocal: a.s.Role.Name == All}
+	return config.Options{AllZonesLocal: a.s.Role.Name == All, Zones: a.s.Role.Name == Engine}
 }
 
 func (a *appliance) loadConfig(context.Context) error {

@@ -30,6 +30,7 @@ func (a *appliance) follow(context.Context) error {
 			defer a.folding.Unlock()
 			for i := range events {
 				a.proj.Apply(&events[i])
+				a.learnZone(&events[i])
 				if a.heard != nil {
 					a.heard(&events[i])
 				}

@@ -116,7 +116,7 @@ func (r *reloader) switchTo(ctx context.Context, next *config.Config, change eng
 	if r.a.engine == nil {
 		r.a.folding.Lock()
 		defer r.a.folding.Unlock()
-		r.a.proj.Replace(next.Set)
+		r.a.proj.Replace(r.a.followedSet(next))
 		return nil
 	}
 	// The checks know both generations' objects before the engine asks for one.

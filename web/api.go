@@ -66,6 +66,7 @@ func (s *site) apiRoutes() []route {
 		get("api_notifications_open", "/notifications/open", s.openNotifications, "messages that are not delivered yet", "OpenRequests", openParams()...),
 		get("api_contacts", "/contacts", s.contacts, "who can be told, and who is on call", "Contacts"),
 		try,
+		get("api_workers", "/workers", s.fleetAPI, "who executes checks, and for which zones", "Workers", fleetParams()...),
 		get("api_status", "/status", s.status, "what this process is and how it does", "Status"),
 		get("api_hosts", "/hosts", s.list(object.Host), "hosts", "Hosts", listParams()...),
 		get("api_services", "/services", s.list(object.Service), "services", "Services", listParams()...),

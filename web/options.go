@@ -96,6 +96,9 @@ type Options struct {
 	Trouble func() []string
 	// Canary tells of the dead man's switch; nil = there is none.
 	Canary func() Canary
+	// Fleet tells of zones and workers; nil = this process hears none. It returns nil
+	// while there are none.
+	Fleet func() *Fleet
 	// Delivery tells how notifications go out; nil = this process sends none.
 	Delivery func() Delivery
 	// Attempts returns how many attempts of this process at an open request have

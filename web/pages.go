@@ -35,6 +35,7 @@ func (s *site) pageRoutes() []route {
 		{name: "events", path: "/events", get: s.eventsPage},
 		{name: "notifications", path: "/notifications", get: s.notesPage},
 		{name: "contacts", path: "/contacts", get: s.contactsPage},
+		{name: "workers", path: "/workers", get: s.workersPage},
 		{name: "explain", path: "/explain", get: s.explainPage},
 		{name: "form", path: doPath, get: s.openForm, post: s.takeForm},
 		{name: "done", path: "/done/{id}", get: s.done},
@@ -71,7 +72,7 @@ func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 		Version: st.Version, Trouble: trouble, Status: view.Summary(trouble),
 		Banners: view.NewBanners(!st.Reload.OK && !st.Reload.At.IsZero(), len(st.Reload.Problems), s.Trouble()),
 		SignIn:  s.Token != "", SignedIn: s.signedIn(r), Live: "/live?at=" + formatPosition(s.Projection.Position()),
-		Notice: s.notice(r),
+		Notice: s.notice(r), Fleet: s.workers() != nil,
 	}
 	if id, ok := s.waiting(r); ok {
 		c.Live += "&did=" + url.QueryEscape(id)

@@ -36,7 +36,7 @@ type exchange struct {
 func readDialogs(t *testing.T) []dialog {
 	t.Helper()
 	var data []byte
-	for _, name := range []string{"dialogs.txt", "notify.txt"} {
+	for _, name := range []string{"dialogs.txt", "notify.txt", "workers.txt"} {
 		more, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			t.Fatal(err)

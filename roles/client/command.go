@@ -19,7 +19,7 @@ type command struct {
 
 // commands returns the table of commands in the order of the help.
 func commands() []command {
-	return slices.Concat(problemCommands(), downtimeCommands(), checkCommands(), switchCommands(), explainCommands(), notifyCommands())
+	return slices.Concat(problemCommands(), downtimeCommands(), checkCommands(), switchCommands(), explainCommands(), notifyCommands(), workerCommands())
 }
 
 func problemCommands() []command {

@@ -1,9 +1,11 @@
 package view
 
+import "slices"
+
 // Chrome is what surrounds every page.
 type Chrome struct {
 	Title    string
-	Section  string // of the navigation: home, hosts, services, downtimes, comments, notifications, events, settings, engine
+	Section  string // of the navigation: home, hosts, services, downtimes, comments, notifications, events, settings, workers, engine
 	Theme    string // light, dark, "" = as the system says
 	Here     string // path and query of this page
 	Style    string // addresses of the assets
@@ -18,6 +20,7 @@ type Chrome struct {
 	SignIn   bool   // there is a token to sign in with
 	Banners  []Banner
 	Notice   Notice // outcome of the command that led here
+	Fleet    bool   // there are workers to be seen
 }
 
 // Banner is one thing that is wrong with jaque itself, said on every page.
@@ -64,6 +67,9 @@ func (c Chrome) Nav() []Link {
 		{Label: "Events", URL: "/events", Key: "events"},
 		{Label: "Settings", URL: "/settings", Key: "settings"},
 		{Label: "Engine", URL: "/status", Key: "engine"},
+	}
+	if c.Fleet {
+		links = slices.Insert(links, len(links)-1, Link{Label: "Workers", URL: "/workers", Key: "workers"})
 	}
 	if c.Trouble > 0 {
 		links[0].Count = Number(c.Trouble)

@@ -113,6 +113,7 @@ func schemas() dict {
 	}
 	all := operatorSchemas()
 	maps.Copy(all, notifySchemas())
+	maps.Copy(all, fleetSchemas())
 	condition := record(dict{"state": typed("string"), "state_type": typed("string"), "attempt": typed("integer")})
 	maps.Copy(all, dict{
 		"Host":     itemSchema(object.Host),
