@@ -1,0 +1,70 @@
+package access
+
+import (
+	"fmt"
+	"strings"
+)
+
+const referenceHead = `# Security of a split deployment
+
+This page is generated from the table that the program itself uses (` + "`go test ./appliance/access -update`" + `).
+
+The embedded log server listens nowhere unless ` + "`-nats-listen HOST:PORT`" + ` is given. Then it speaks TLS only and
+lets in nobody but its users. ` + "`jaque credentials ROLE`" + ` makes a user and one file, with which a process of that
+role gets in: it holds a secret key, what it is for, and the authority of the server's certificate. A server
+that runs takes new users in within a second or two and ends the connections of those that
+` + "`jaque credentials revoke NAME`" + ` removed.
+
+    jaque -target engine -config site.cue -queue embedded -nats-listen 0.0.0.0:4222
+    jaque credentials worker -zone dmz -out dmz.creds
+    jaque -target worker -nats-creds dmz.creds -queue tls://engine.example.com:4222 -zones dmz
+
+A worker dials out, with one connection. Every process of a role with the same zones may share a file; separate
+ones can be revoked separately.
+
+- The data folder has the public keys of the users (` + "`users/`" + `) and the authority (` + "`tls/`" + `), whose key has mode 0600.
+  The server's certificate is made at every start and renewed while it runs. Whoever trusts that authority asks
+  for the name ` + "`jaque`" + `, so that the server may be reached by any address. ` + "`-nats-tls-cert`" + ` and ` + "`-nats-tls-key`" + `
+  replace the certificate; ` + "`jaque credentials -ca FILE`" + ` then names its authority.
+- An external nats-server gets the same rights from ` + "`packaging/nats/nats-server.conf`" + ` or ` + "`jaque credentials ROLE -nats-conf`" + `.
+- A process whose credentials are wrong or missing ends at once with an error that says so; one that is revoked
+  while it runs ends too.
+
+## What rights cannot say
+
+A NATS server checks the subject that a client publishes to, not the one at which the client wants the answer,
+nor the one to which a consumer that it made delivers. Whoever may read a stream can therefore have what stands
+there already, or an error text of the server, delivered to another subject, the log included. It cannot say
+anything of its own there. Roles that follow the log (ui, sink, notifier) belong on machines that you trust with
+that; a worker can do it with work of its own zone only. Delivery to the server's own interface is refused.
+
+What a worker says of its zone is believed: it can report any result for the objects of that zone.
+
+## Who may do what
+
+Every subject that is not listed is refused. NAME is the name of the credentials, ZONE each of their zones.
+`
+
+// Reference returns the documentation page of the rights, in Markdown.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, role := range Roles() {
+		h := Holder{Role: role, ID: "NAME"}
+		if role == Worker {
+			h.Zones = []string{"ZONE"}
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n| to | it may publish | it may subscribe |\n| --- | --- | --- |\n", role)
+		for _, r := range Rights(h) {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.For, listed(r.Publish), listed(r.Subscribe))
+		}
+	}
+	return b.String()
+}
+
+func listed(subjects []string) string {
+	if len(subjects) == 0 {
+		return "–"
+	}
+	return "`" + strings.Join(subjects, "`<br>`") + "`"
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"jaque.sh/jaque/roles"
+)
+
+func TestCredentialsAreMadeListedAndRevoked(t *testing.T) {
+	dir := t.TempDir()
+	data, file := filepath.Join(dir, "data"), filepath.Join(dir, "w.creds")
+	steps := []struct {
+		name   string
+		args   []string
+		status int
+		want   string // in the output
+	}{
+		{"a worker of a zone gets a file and is told how to start", []string{"credentials", "worker", "-zone", "dmz", "-data", data, "-out", file}, 0, "-zones dmz"},
+		{"a file that exists is not written over", []string{"credentials", "ui", "-data", data, "-out", file}, 1, "exists"},
+		{"a name is taken once", []string{"credentials", "worker", "-zone", "dmz", "-data", data, "-out", file + "2"}, 1, "revoke worker-dmz"},
+		{"flags may stand first", []string{"credentials", "-data", data, "-id", "board", "-out", file + "3", "ui"}, 0, "-target ui"},
+		{"users are listed", []string{"credentials", "list", "-data", data}, 0, "worker-dmz  worker  dmz"},
+		{"the entry for another server records nothing", []string{"credentials", "sink", "-nats-conf", "-data", data, "-out", file + "4"}, 0, `"$KV.JAQUE_STATE.sink.*"`},
+		{"one is revoked", []string{"credentials", "revoke", "worker-dmz", "-data", data}, 0, "Revoked worker-dmz"},
+		{"one who is not there is not revoked", []string{"credentials", "revoke", "worker-dmz", "-data", data}, 1, "credentials list"},
+		{"a role that is none", []string{"credentials", "worke", "-data", data}, roles.ExitUsage, "did you mean worker?"},
+		{"role all", []string{"credentials", "all", "-data", data}, roles.ExitUsage, "needs no credentials"},
+		{"nothing", []string{"credentials"}, roles.ExitUsage, "for whom?"},
+		{"zones of a role without", []string{"credentials", "ui", "-zone", "dmz", "-data", data}, roles.ExitUsage, "only a worker has zones"},
+		{"a name that is no file's", []string{"credentials", "ui", "-id", "../x", "-data", data}, roles.ExitUsage, "-id"},
+		{"help", []string{"help", "credentials"}, 0, "Usage: jaque credentials"},
+	}
+	for _, s := range steps {
+		var stdout, stderr strings.Builder
+		status := run(s.args, &stdout, &stderr)
+		if out := stdout.String() + stderr.String(); status != s.status || !strings.Contains(out, s.want) {
+			t.Errorf("%s: status %d, want %d with %q:\n%s", s.name, status, s.status, s.want, out)
+		}
+		if strings.Contains(stdout.String()+stderr.String(), "NKEY SEED") {
+			t.Errorf("%s: a seed is shown", s.name)
+		}
+	}
+	if _, err := os.Stat(file + "2"); !os.IsNotExist(err) {
+		t.Error("a file without a user is left")
+	}
+	entries, err := os.ReadDir(filepath.Join(data, "users"))
+	if err != nil || len(entries) != 1 || entries[0].Name() != "board.json" {
+		t.Errorf("users folder: %v, %v", entries, err)
+	}
+}
