@@ -104,7 +104,7 @@ func (d *jetDispatcher) do(ctx context.Context, it *Item) (*Result, error) {
 	if d.fleet.Deserted(it.Zone) > d.queue.timing.deserted {
 		return nil, d.orders.unanswered(w, began, d.fleet, nil)
 	}
-	wait := waitFor{began: began, fleet: d.fleet, lease: d.queue.timing.lease, over: d.over, retry: d.returned()}
+	wait := waitFor{began: began, fleet: d.fleet, lease: d.queue.timing.lease, news: d.queue.timing.lease, over: d.over, retry: d.returned()}
 	if err := d.send(ctx, it, data, began); err != nil {
 		return nil, d.sendError(ctx, w, began, err)
 	}

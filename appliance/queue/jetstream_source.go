@@ -281,7 +281,6 @@ type jetDelivery struct {
 	item    *Item
 	since   time.Time
 	timer   *time.Timer
-	told    bool // the engine knows who began it; only the timer's goroutine uses it
 	once    sync.Once
 }
 
@@ -292,8 +291,8 @@ func (d *jetDelivery) Item() *Item { return d.item }
 // life, and the clocks of engine and worker may differ.
 func (d *jetDelivery) Stale() bool { return time.Since(d.since) >= d.item.Life }
 
-// progress tells the server that the worker still has the item, and the engine
-// at the first time who that is.
+// progress tells the server that the worker still has the item, and the engine who
+// that is, each time: one message may be lost.
 func (d *jetDelivery) progress() {
 	s := d.source
 	s.mu.Lock()
@@ -306,10 +305,6 @@ func (d *jetDelivery) progress() {
 		return
 	}
 	s.say(d.message, "+WPI")
-	if d.told {
-		return
-	}
-	d.told = true
 	data, err := json.Marshal(wireResult{Version: Version, ID: d.item.ID, Worker: s.ID, Begun: true})
 	if err == nil {
 		err = s.queue.nc.Publish(s.queue.names.result(d.item.Engine, d.item.Zone), data)

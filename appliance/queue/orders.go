@@ -99,7 +99,10 @@ type waitFor struct {
 	began time.Time
 	fleet *Fleet
 	lease time.Duration
-	over  <-chan struct{} // closed when the engine's side closes
+	// news is how long after the item's life a worker that began it has told so
+	// more than once; 0 = workers do not tell.
+	news time.Duration
+	over <-chan struct{} // closed when the engine's side closes
 	// again is called when retry is closed and returns the next one; nil = never.
 	retry <-chan struct{}
 	again func() <-chan struct{}
@@ -109,8 +112,8 @@ type waitFor struct {
 const look = time.Second
 
 // wait returns the result of an order. From the end of the item's life on nobody
-// begins it, so it is given up once nobody serves the zone; else when a worker that
-// began at the last moment would have answered.
+// begins it, so it is given up once nobody serves the zone, or nobody has told that
+// it began; else when a worker that began at the last moment would have answered.
 func (o *orders) wait(ctx context.Context, w *order, f waitFor) (*Result, error) {
 	life := time.NewTimer(w.item.Life - time.Since(f.began))
 	defer life.Stop()
@@ -143,5 +146,8 @@ func (o *orders) abandoned(w *order, f waitFor) bool {
 	o.mu.Lock()
 	begun := w.begun
 	o.mu.Unlock()
+	if f.news > 0 && begun == "" && time.Since(f.began) >= w.item.Life+f.news {
+		return true
+	}
 	return f.fleet.Gone(w.item.Zone) && (begun == "" || f.fleet.Deserted(w.item.Zone) >= f.lease)
 }
