@@ -10,29 +10,10 @@ import (
 	"testing"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
-
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
 var notifierKills = flag.Int("notifier-kills", 2, "how often TestAKilledNotifierForgetsNothing kills a notifier")
-
-// natsServer is one as an operator runs it for a fleet.
-func natsServer(t *testing.T) (url string) {
-	t.Helper()
-	s, err := natsserver.NewServer(&natsserver.Options{
-		Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server is not ready")
-	}
-	return s.ClientURL()
-}
 
 // pair returns ids of two notifiers of which each delivers to one of two contacts.
 func pair(t *testing.T, alice, bob string) (ids [2]string) {
@@ -60,7 +41,7 @@ func newFleetStorm(t *testing.T) *fleetStorm {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	x := &fleetStorm{ids: pair(t, "alice", "team"), tellStorm: &tellStorm{
-		t: t, dir: t.TempDir(), mails: newMailServer(t), dice: rand.New(rand.NewPCG(seed, 1)), state: map[string]int{}, server: natsServer(t),
+		t: t, dir: t.TempDir(), mails: newMailServer(t), dice: rand.New(rand.NewPCG(seed, 1)), state: map[string]int{}, server: startNATS(t).ClientURL(),
 	}}
 	x.path = x.site()
 	x.engine = launch(t, "-config", x.path, "-eventlog", x.server, "-notify-delivery", "notifier",
@@ -169,7 +150,7 @@ func TestANotifierLeavesAnEngineThatDeliversAlone(t *testing.T) {
 	}
 	t.Parallel()
 	x := &fleetStorm{ids: pair(t, "alice", "team"), tellStorm: &tellStorm{
-		t: t, dir: t.TempDir(), mails: newMailServer(t), dice: rand.New(rand.NewPCG(1, 2)), state: map[string]int{}, server: natsServer(t),
+		t: t, dir: t.TempDir(), mails: newMailServer(t), dice: rand.New(rand.NewPCG(1, 2)), state: map[string]int{}, server: startNATS(t).ClientURL(),
 	}}
 	x.path = x.site()
 	start := func(delivery string) *running {
