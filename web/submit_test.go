@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"jaque.sh/jaque/appliance/rule/operate"
+	"jaque.sh/jaque/web/view"
+)
+
+// elsewhere takes every command and says what it is told.
+type elsewhere struct {
+	err   error
+	state Submission
+}
+
+func (e *elsewhere) Submit(context.Context, []operate.Action) (string, error) { return "c1", e.err }
+
+func (e *elsewhere) Became(id string) (Submission, bool) {
+	s := e.state
+	s.ID, s.At = id, time.Unix(0, 0)
+	return s, id == "c1"
+}
+
+func TestWhatBecameOfASubmittedCommandIsSaidOfItsObject(t *testing.T) {
+	failed := []SubmissionFailure{{Object: "web01", Why: "it is up"}}
+	for _, c := range []struct {
+		state Submission
+		want  string
+	}{
+		{Submission{State: StateSubmitted, Total: 1}, "submitted"},
+		{Submission{State: StateApplied, Total: 1, Applied: 1}, "done"},
+		{Submission{State: StateRefused, Total: 1, Refused: 1, Failures: failed}, "refused It is up."},
+		{Submission{State: StateUnconfirmed, Total: 1, Unconfirmed: 1}, "not confirmed"},
+	} {
+		t.Run(string(c.state.State), func(t *testing.T) {
+			s := &site{Options: Options{Submit: &elsewhere{state: c.state}}}
+			sent := operate.Report{ID: "c1", Results: []operate.Result{{Object: "web01"}}}
+			if got := s.result(sent.Results[0]).Outcome; got != "submitted" {
+				t.Errorf("at first it is %q, want submitted", got)
+			}
+			o := &outcome{counts: map[string]int{"submitted": 1}}
+			o.results = append(o.results, view.NewResult("web01", "submitted", ""))
+			line := s.settled("c1", o).results[0]
+			if got := strings.TrimSpace(line.Word + " " + line.Detail); !strings.HasPrefix(got, c.want) {
+				t.Errorf("then it is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhyACommandWasNotSubmittedIsTold(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		want   string
+	}{
+		{fmt.Errorf("%w: no engine takes commands", ErrUnavailable), http.StatusServiceUnavailable, "no engine takes commands"},
+		{ErrUnclaimed, http.StatusServiceUnavailable, "may still carry it out"},
+		{fmt.Errorf("%w: too big", ErrInvalid), http.StatusBadRequest, "too big"},
+	} {
+		s := &site{Options: Options{Submit: &elsewhere{err: c.err}}}
+		_, err := s.carryOut(t.Context(), make([]operate.Action, 1))
+		if f := asFault(err); f == nil || f.Status != c.status || !strings.Contains(f.Detail, c.want) {
+			t.Errorf("%v is told as %v, want %d with %q", c.err, err, c.status, c.want)
+		}
+	}
+}
+
+func TestTheOldestCommandsThatWereCarriedOutAreForgotten(t *testing.T) {
+	s := &site{Options: Options{Now: time.Now, Commands: &commands{}}}
+	for i := range mostKept + 1 {
+		s.keep(&operate.Report{ID: fmt.Sprint("c", i), Results: []operate.Result{{Object: "a"}, {Object: "b", Err: ErrInvalid}}})
+	}
+	if _, ok := s.became("c0"); ok {
+		t.Error("the first of them is known still")
+	}
+	if c, ok := s.became("c1"); !ok || c.State != StatePartly || c.Applied != 1 || c.Refused != 1 || len(c.Failures) != 1 {
+		t.Errorf("the second is %+v (%t), want partly", c, ok)
+	}
+}
