@@ -22,6 +22,8 @@ type entry struct {
 	skipped object.Time    // when a due check was last not run, because something forbade it
 	ticked  object.Time    // due time of the last Tick
 	late    bool           // in line for time to pass
+	began   object.Time    // when the runner got it; 0 = nothing runs, or it waits for a place
+	again   object.Time    // what runs began too early: check again, with a result from then on; 0 = no
 	running bool           // handed to the runner, or waiting for a place
 }
 

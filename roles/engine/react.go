@@ -15,8 +15,9 @@ func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	if ev.Stream == event.Log && ev.Status != nil {
 		e.reactDowntimes(key, before.Status.Extra, ev.Status.Extra)
 	}
-	e.moveRoots(key, before, ev)
+	// The checks that are asked for come before the decisions, for which objects wait.
 	e.relate(key, before, ev)
+	e.moveRoots(key, before, ev)
 	e.remindOfHost(key, before, ev)
 	e.followSending(key, ev)
 	e.handle(key, ev)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// horizon is how old a result may be that answers a wish for a check on
-	// demand (Nagios: cached_host_check_horizon).
+	// horizon is how old a result may be that answers the wish for a check on
+	// demand of a result that changes nothing (Nagios: cached_host_check_horizon).
 	horizon = 15 * time.Second
 	// maxDemanded bounds the checks that wait for a place when another one is
 	// demanded. Who is left out has a place in the schedule.
@@ -53,20 +53,28 @@ func (e *Engine) relate(key int32, before *fold.State, ev *event.Event) {
 	env := e.env(key)
 	ids := fold.OnDemand(&env, before, after, ev)
 	now := object.At(time.Now())
+	// What was found out before a change was does not tell what explains it.
+	since := now.Add(-horizon)
+	if before.Status.State != after.Status.State && ev.Measure != nil {
+		since = ev.Measure.LastCheck
+	}
 	for _, id := range ids {
 		if other, ok := e.state.keys[id]; ok {
-			e.demands.WithLabelValues(e.demand(other, now)).Inc()
+			e.demands.WithLabelValues(e.demand(other, since, now)).Inc()
 		}
 	}
 }
 
-// demand puts a check in line unless a result is fresh or on its way, or
-// something forbids the check. It returns what it did.
-func (e *Engine) demand(key int32, now object.Time) string {
+// demand puts a check in line unless one that began since a time has a result or
+// will have one, or something forbids the check. It returns what it did.
+func (e *Engine) demand(key int32, since, now object.Time) string {
 	ent := &e.state.entries[key]
 	st := e.proj.State(ent.obj.ID)
 	switch {
-	case ent.running, e.state.pending[key] != nil, st.Status.Checked && now.Sub(st.Measure.LastCheck) < horizon:
+	case ent.running && ent.began != 0 && ent.began < since:
+		ent.again = since
+		return demandStarted
+	case ent.running, e.state.pending[key].begun() >= since, st.Status.Checked && st.Measure.LastCheck >= since:
 		return demandFresh
 	case e.view.Load().Owner(string(ent.obj.ID)) != e.opt.ID:
 		return demandBlocked
@@ -83,4 +91,24 @@ func (e *Engine) demand(key int32, now object.Time) string {
 	}
 	e.enqueue(key, now)
 	return demandStarted
+}
+
+// begun is when the check began whose result is being decided, 0 if there is none.
+func (p *pending) begun() object.Time {
+	if p == nil {
+		return 0
+	}
+	r, _ := p.now.command.(fold.Result)
+	return r.Start
+}
+
+// checkAgain starts the check that was asked for while one ran that had begun too
+// early to answer.
+func (e *Engine) checkAgain(key int32) {
+	ent := &e.state.entries[key]
+	since := ent.again
+	ent.again, ent.began = 0, 0
+	if since != 0 && !e.state.stopped {
+		e.demand(key, since, object.At(time.Now()))
+	}
 }

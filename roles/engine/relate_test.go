@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,91 @@ func TestAFailureAsksForHostsAndParents(t *testing.T) {
 		}
 		if d := g.run.times("web")[1].Sub(g.run.times("web")[0]); d > 62*time.Minute {
 			t.Errorf("the host was checked after %s", d)
+		}
+		g.end()
+	})
+}
+
+// What failed with a host is checked again as soon as the host is back, however
+// young its last result is, and although its root is decided anew.
+func TestAHostThatComesBackHasItsServicesCheckedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, o := tree()
+		o["web"].Rule.Interval, o["web"].Rule.Attempts = 5*time.Second, 1
+		o["http"].Rule.Interval, o["http"].Rule.Attempts = 10*time.Second, 1
+		o["sw"].Rule.Interval, o["sw"].Rule.Attempts = 5*time.Second, 1
+		var bad failing
+		g := start(t, set, newJournal(), &runner{answer: bad.answer})
+		time.Sleep(time.Minute)
+		bad.sw.Store(true)
+		bad.web.Store(true)
+		bad.http.Store(true)
+		time.Sleep(2 * time.Minute)
+		if st := g.status("web!http"); st.Root != "sw" || st.State != object.Critical {
+			t.Fatalf("the service is %+v", st)
+		}
+		bad.sw.Store(false)
+		bad.web.Store(false)
+		bad.http.Store(false)
+		for g.status("web").State != object.Up {
+			time.Sleep(100 * time.Millisecond)
+		}
+		back := time.Now()
+		time.Sleep(500 * time.Millisecond)
+		if times := g.run.times("web!http"); !times[len(times)-1].After(back.Add(-200 * time.Millisecond)) {
+			t.Errorf("the service was last checked %s before its host was seen to be back", back.Sub(times[len(times)-1]))
+		}
+		if st := g.status("web!http"); st.State != object.OK || st.Root != "" {
+			t.Errorf("the service is %+v", st)
+		}
+		g.end()
+	})
+}
+
+// lingering lets the checks of one object take their time.
+type lingering struct {
+	*runner
+	object object.ID
+	takes  time.Duration
+	began  func()
+}
+
+func (l *lingering) Run(ctx context.Context, j engine.Job) fold.Result {
+	if j.Object.ID != l.object {
+		return l.runner.Run(ctx, j)
+	}
+	began := object.At(time.Now())
+	l.began()
+	time.Sleep(l.takes)
+	r := l.runner.Run(ctx, j)
+	r.Start = began
+	return r
+}
+
+// A check that runs while its host comes back began too early to prove anything.
+func TestACheckThatBeganBeforeTheChangeIsRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, o := tree()
+		o["web"].Rule.Interval, o["web"].Rule.Attempts = 5*time.Second, 1
+		o["http"].Rule.Interval, o["http"].Rule.Attempts = 10*time.Minute, 1
+		var bad failing
+		bad.web.Store(true)
+		bad.http.Store(true)
+		run := &lingering{runner: &runner{answer: bad.answer}, object: "web!http", takes: 8 * time.Second}
+		checks := 0
+		run.began = func() {
+			if checks++; checks == 2 {
+				bad.web.Store(false) // seen within 5 s, while this check still runs
+			}
+		}
+		g := start(t, set, newJournal(), run.runner, func(o *engine.Options) { o.Runner = run })
+		time.Sleep(25 * time.Minute)
+		times := run.times("web!http")
+		if len(times) < 3 {
+			t.Fatalf("%d checks of the service", len(times))
+		}
+		if d := times[2].Sub(times[1]); d > 20*time.Second {
+			t.Errorf("the check that began before its host was back is repeated %s later", d)
 		}
 		g.end()
 	})

@@ -161,6 +161,7 @@ func (e *Engine) launch(ctx context.Context, key int32) {
 	}
 	e.state.places++
 	e.metrics.runningChecks.Store(int64(e.state.places))
+	ent.began = object.At(time.Now())
 	j := Job{Object: ent.obj, Timeout: ent.obj.Rule.Timeout, Due: ent.due}
 	go func() {
 		r := e.opt.Runner.Run(ctx, j)
@@ -181,6 +182,7 @@ func (e *Engine) onFinished(f *finished) {
 	ent.running = false
 	e.observe(ent.obj, &f.result)
 	e.decide(f.key, job{command: f.result})
+	e.checkAgain(f.key)
 }
 
 func (e *Engine) observe(o *object.Object, r *fold.Result) {

@@ -46,13 +46,13 @@ func NotificationBlocked(env *Env, now object.Time) (master object.ID) {
 }
 
 // mastersBack returns when the last of what keeps people from being told about the
-// object while it has failed came back, 0 if nothing did. What has failed now is not
+// object while it has failed, or of a host's parents, came back, 0 if nothing did. What has failed now is not
 // asked for.
 func mastersBack(env *Env, now object.Time) (back object.Time) {
+	if env.Look == nil {
+		return 0
+	}
 	of := func(o *object.Object) {
-		if env.Look == nil {
-			return
-		}
 		for _, d := range o.Depends {
 			if m := &env.look(d.Master).Status; holds(d, notification, now) && m.State == object.OK {
 				back = max(back, m.LastChange)
@@ -62,6 +62,11 @@ func mastersBack(env *Env, now object.Time) (back object.Time) {
 	of(env.Object)
 	if env.Object.Host != nil {
 		of(env.Object.Host)
+	}
+	for _, p := range env.Object.Parents {
+		if m := &env.look(p).Status; m.State == object.Up {
+			back = max(back, m.LastChange)
+		}
 	}
 	return back
 }

@@ -20,6 +20,9 @@ func decide(in *Input) *decision {
 	d.out.Number = d.number
 	d.findSteps()
 	d.object()
+	if d.lateOnly {
+		d.out.Number = in.Fields.Number
+	}
 	d.people()
 	d.settle()
 	return d
@@ -35,9 +38,11 @@ type decision struct {
 	gates  gates
 
 	steps []*object.Step // of the escalation that hold now
-	// early tells that only a step which has just begun lets the problem be told
-	// again: then its contacts alone are told.
-	early bool
+	// early tells that the problem is told again although the interval still runs,
+	// because a step has just begun or a contact can be told at last: then they alone
+	// are told. lateOnly tells that it is for such contacts alone; what the others
+	// hear next, and when, stays as it is.
+	early, lateOnly bool
 }
 
 // object goes through the gates of the object.

@@ -61,6 +61,9 @@ type Check struct {
 	Why     string // one sentence without a full stop; "" if not reached
 	// Until is when time alone may lift a block; 0 = not by time.
 	Until object.Time
+	// Then is what happens at Until where the gate's own name does not say it: the
+	// end of a sentence that begins with "when".
+	Then string
 }
 
 // gates is a list of gates as it is gone through.

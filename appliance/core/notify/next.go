@@ -46,7 +46,8 @@ func (d *decision) mayChange() object.Time {
 	case GatePolicy, GateOption, GateDelay:
 		return d.otherPolicy()
 	case GateRepeat, GateInterval:
-		return d.nextFresh()
+		at, _ := d.nextFresh()
+		return at
 	case GateContacts:
 		return d.nextStep()
 	}

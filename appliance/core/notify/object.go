@@ -113,7 +113,7 @@ func (d *decision) acknowledged() Check {
 
 func (d *decision) dependency() Check {
 	if d.in.Failed == "" && d.unproven(d.in.MasterBack) {
-		return d.awaits("what it depends on", d.in.MasterBack)
+		return d.awaits("what it depends on or is behind", d.in.MasterBack)
 	}
 	return passIf(d.in.Failed == "", "nothing that the "+d.kind()+" depends on has failed",
 		"the "+d.kind()+" depends on "+string(d.in.Failed)+", which has failed")
@@ -151,10 +151,11 @@ func (d *decision) repeat() Check {
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")
 	case len(d.late()) > 0:
-		d.early = true
+		d.early, d.lateOnly = true, true
 		return pass(lateOpened)
 	}
-	return Check{Verdict: Blocked, Until: d.nextFresh(), Why: "the interval is 0, and the problem was told at " + stamp(f.Last)}
+	at, then := d.nextFresh()
+	return Check{Verdict: Blocked, Until: at, Then: then, Why: "the interval is 0, and the problem was told at " + stamp(f.Last)}
 }
 
 // unproven tells whether a problem may be gone with what explained it, and the next
@@ -203,12 +204,12 @@ func (d *decision) interval() Check {
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")
 	case len(d.late()) > 0:
-		d.early = true
+		d.early, d.lateOnly = true, true
 		return pass(lateOpened)
 	}
 	c := Check{Verdict: Blocked, Until: f.Next, Why: "the interval ends at " + stamp(f.Next)}
-	if at := d.nextFresh(); at != 0 && at < c.Until {
-		c.Until = at
+	if at, then := d.nextFresh(); at != 0 && at < c.Until {
+		c.Until, c.Then = at, then
 	}
 	return c
 }

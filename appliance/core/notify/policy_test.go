@@ -344,9 +344,31 @@ func TestWhosePeriodOpensLaterIsToldThen(t *testing.T) {
 		if at, _ := notify.Next(in); at != noon+2*3600e3 {
 			t.Errorf("with interval %s the next is told at %d", interval, at)
 		}
+		before := in.Fields
 		out = again(in, out, 2*time.Hour)
 		wantTold(t, out, "bob")
+		if f := out.Fields; f.Number != before.Number || f.Next != before.Next || f.Last != before.Last {
+			t.Errorf("with interval %s the others' count and time move: %+v, before %+v", interval, f, before)
+		}
 		wantTold(t, again(in, out, time.Minute), "")
+	}
+}
+
+// Whoever asks when a contact can be told reads whose period it is that opens.
+func TestWhatIsWaitedForIsNamed(t *testing.T) {
+	bob := person("bob")
+	bob.Notify.Services.Period = morning{}
+	in := critical(&object.Notification{Name: "p", Timed: true, Contacts: []*object.Contact{person("ada"), bob}, Interval: -1})
+	in.Fields = notify.Decide(in).Fields
+	out := notify.Decide(in)
+	want := "the notification period of bob opens, who was not told yet"
+	for _, g := range out.Gates {
+		if g.Gate == notify.GateRepeat && (g.Then != want || g.Until != noon+2*3600e3) {
+			t.Errorf("at %d %q, want %q", g.Until, g.Then, want)
+		}
+	}
+	if out.By != notify.GateRepeat {
+		t.Errorf("blocked by %s", out.By)
 	}
 }
 

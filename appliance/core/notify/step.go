@@ -64,26 +64,30 @@ func changes(p object.Period, now object.Time) object.Time {
 	return until
 }
 
-// nextFresh returns when time alone may let a step begin that does not wait for the
-// interval, 0 for never.
-func (d *decision) nextFresh() object.Time {
+// nextFresh returns when time alone may let somebody be told before the interval is
+// over, 0 for never, and what happens then.
+func (d *decision) nextFresh() (next object.Time, then string) {
 	f, now := &d.in.Fields, d.in.Now
-	next := object.Time(0)
+	earlier := func(at object.Time, what string) {
+		if at = sooner(next, at, now); at != next {
+			next, then = at, what
+		}
+	}
 	for n := d.in.Object.Notify; n != nil; n = n.Else {
 		for _, s := range n.Steps {
 			if f.Hard == 0 || s.After <= 0 || !d.fresh(s) {
 				continue
 			}
-			next = sooner(next, f.Hard.Add(s.After), now)
-			next = sooner(next, sooner(changes(s.Period, now), changes(n.Period, now), now), now)
+			earlier(f.Hard.Add(s.After), "the step "+s.Name+" of the escalation begins")
+			earlier(sooner(changes(s.Period, now), changes(n.Period, now), now), "the period of the step "+s.Name+" changes")
 		}
 	}
 	for _, c := range d.untold() {
 		if p := d.contactPeriod(c); !object.Inside(p, now) {
-			next = sooner(next, changes(p, now), now)
+			earlier(changes(p, now), "the notification period of "+c.Name+" opens, who was not told yet")
 		}
 	}
-	return next
+	return next, then
 }
 
 // nextStep returns when time alone may next change who is told: a step begins or

@@ -39,6 +39,9 @@ func (d *decision) settle() {
 	case d.in.Kind == Recovery:
 		d.recovered(told)
 	case len(told) == 0:
+	case d.lateOnly:
+		f.Notified |= 1 << d.in.Status.State
+		f.Told = union(f.Told, told)
 	case d.in.Kind == Problem:
 		f.Number, f.Last = d.number, d.in.Now
 		f.Notified |= 1 << d.in.Status.State

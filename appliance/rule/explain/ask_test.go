@@ -150,9 +150,9 @@ func TestAskSaysWhoIsToldAndWhatIsInTheWay(t *testing.T) {
 		},
 		{
 			"a time to come takes everything as it is, and people are told on the way", failed(),
-			explain.Question{At: noon + 200*minute},
+			explain.Question{At: noon + 201*minute},
 			[]string{
-				"told 8 times", "PROBLEM number 9 would not be sent: the interval ends at 2027-01-02 15:30:00 UTC",
+				"told 8 times", "PROBLEM number 9 would not be sent: the interval ends at 2027-01-02 15:50:00 UTC",
 				"this is what happens if everything stays as it is until then, and people are told meanwhile",
 			},
 		},

@@ -14,6 +14,9 @@ func stamp(t object.Time) string { return t.Std().Format("2006-01-02 15:04:05 MS
 // opening says what happens at the time at which a gate may open; check is its
 // verdict.
 func opening(g notify.Gate, check *notify.Check) string {
+	if check != nil && check.Gate == g && check.Then != "" {
+		return check.Then
+	}
 	switch g {
 	case notify.GatePolicy:
 		return "the next policy begins"
@@ -82,7 +85,7 @@ func (d *draft) ofObject(g notify.Gate) string {
 		return text + " " + d.were() + " removed"
 	case notify.GateDependency:
 		if d.in.Failed == "" {
-			return "the " + d.kind() + " had been checked since what it depends on came back"
+			return "the " + d.kind() + " had been checked since what it depends on or is behind came back"
 		}
 		return string(d.in.Failed) + ", which the " + d.kind() + " depends on, had not failed"
 	case notify.GateTold:
