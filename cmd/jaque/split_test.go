@@ -16,16 +16,16 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// natsServer is a NATS server on loopback, reached as any other process reaches it.
-type natsServer struct {
+// queueServer is a NATS server on loopback, reached as any other process reaches it.
+type queueServer struct {
 	t    *testing.T
 	opts server.Options
 	*server.Server
 }
 
-func startNATS(t *testing.T) *natsServer {
+func startNATS(t *testing.T) *queueServer {
 	t.Helper()
-	n := &natsServer{t: t, opts: server.Options{
+	n := &queueServer{t: t, opts: server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30,
 	}}
 	n.start()
@@ -33,7 +33,7 @@ func startNATS(t *testing.T) *natsServer {
 	return n
 }
 
-func (n *natsServer) start() {
+func (n *queueServer) start() {
 	n.t.Helper()
 	o := n.opts
 	var err error
@@ -46,13 +46,13 @@ func (n *natsServer) start() {
 	}
 }
 
-func (n *natsServer) stop() {
+func (n *queueServer) stop() {
 	n.Shutdown()
 	n.WaitForShutdown()
 }
 
 // restart ends the server and starts it on the same address and store.
-func (n *natsServer) restart() {
+func (n *queueServer) restart() {
 	n.t.Helper()
 	_, port, _ := strings.Cut(strings.TrimPrefix(n.ClientURL(), "nats://"), ":")
 	n.opts.Port, _ = strconv.Atoi(port)
@@ -60,7 +60,7 @@ func (n *natsServer) restart() {
 	n.start()
 }
 
-func (n *natsServer) connect() *nats.Conn {
+func (n *queueServer) connect() *nats.Conn {
 	n.t.Helper()
 	nc, err := nats.Connect(n.ClientURL())
 	if err != nil {
@@ -74,7 +74,7 @@ func (n *natsServer) connect() *nats.Conn {
 // of its runs: service, process id of its parent, number of its own.
 type split struct {
 	t      *testing.T
-	nats   *natsServer
+	nats   *queueServer
 	dir    string
 	site   string
 	engine *running
