@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// horizon is how old a result may be that answers the wish for a check on
-	// demand of a result that changes nothing (Nagios: cached_host_check_horizon).
-	horizon = 15 * time.Second
 	// maxDemanded bounds the checks that wait for a place when another one is
 	// demanded. Who is left out has a place in the schedule.
 	maxDemanded = 2000
@@ -53,11 +50,7 @@ func (e *Engine) relate(key int32, before *fold.State, ev *event.Event) {
 	env := e.env(key)
 	ids := fold.OnDemand(&env, before, after, ev)
 	now := object.At(time.Now())
-	// What was found out before a change was does not tell what explains it.
-	since := now.Add(-horizon)
-	if before.Status.State != after.Status.State && ev.Measure != nil {
-		since = ev.Measure.LastCheck
-	}
+	since := fold.Fresh(before, after, ev, now)
 	for _, id := range ids {
 		if other, ok := e.state.keys[id]; ok {
 			e.demands.WithLabelValues(e.demand(other, since, now)).Inc()

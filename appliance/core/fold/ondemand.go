@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"time"
+
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -29,6 +31,19 @@ func OnDemand(env *Env, before, after *State, e *event.Event) []object.ID {
 		}
 	}
 	return list[:min(len(list), maxOnDemand)]
+}
+
+// horizon is how old a result may be that answers a result which changes nothing
+// (Nagios: cached_host_check_horizon).
+const horizon = 15 * time.Second
+
+// Fresh returns since when a check must have begun to answer what a result asks for:
+// what was found out before a change was does not tell what explains it.
+func Fresh(before, after *State, e *event.Event, now object.Time) object.Time {
+	if before.Status.State != after.Status.State && e.Measure != nil {
+		return e.Measure.LastCheck
+	}
+	return now.Add(-horizon)
 }
 
 // hostWanted tells whether a service's result asks how its host is: it is in

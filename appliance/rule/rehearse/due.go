@@ -129,8 +129,12 @@ func (w *world) launch(key int32) {
 // finished takes the result of a check.
 func (w *world) finished(key int32) {
 	t := &w.things[key]
-	t.running = false
+	since := t.again
+	t.running, t.again = false, 0
 	w.decide(key, job{command: fold.Result{State: t.find.State, Output: t.find.Output, Start: t.started, Took: t.find.Takes.Microseconds()}})
+	if since != 0 {
+		w.demand(key, since)
+	}
 }
 
 // expired makes the result of an object that nothing was heard of for too long.

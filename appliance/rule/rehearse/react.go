@@ -1,16 +1,11 @@
 package rehearse
 
 import (
-	"time"
-
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 )
-
-// horizon is how old a result may be that answers a wish for a check on demand.
-const horizon = 15 * time.Second
 
 // react does what an event about an object asks for at others. before is the
 // object's state in front of it.
@@ -18,8 +13,8 @@ func (w *world) react(key int32, before *fold.State, ev *event.Event) {
 	if ev.Stream == event.Log && ev.Status != nil {
 		w.reactDowntimes(before.Status.Extra, ev.Status.Extra)
 	}
-	w.moveRoots(key, before, ev)
 	w.relate(key, before, ev)
+	w.moveRoots(key, before, ev)
 	w.remindOfHost(key, before, ev)
 }
 
@@ -89,21 +84,25 @@ func (w *world) relate(key int32, before *fold.State, ev *event.Event) {
 	if ev.Kind != event.CheckResult {
 		return
 	}
-	env := w.env(key)
-	for _, id := range fold.OnDemand(&env, before, w.things[key].state, ev) {
+	env, after := w.env(key), w.things[key].state
+	since := fold.Fresh(before, after, ev, w.now)
+	for _, id := range fold.OnDemand(&env, before, after, ev) {
 		if other, ok := w.keys[id]; ok {
-			w.demand(other)
+			w.demand(other, since)
 		}
 	}
 }
 
-// demand starts a check unless a result is fresh or on its way, or something
-// forbids the check.
-func (w *world) demand(key int32) {
+// demand starts a check unless one that began since a time has a result or will have
+// one, or something forbids the check.
+func (w *world) demand(key int32, since object.Time) {
 	t := &w.things[key]
 	st := &t.state.Status
 	switch {
-	case t.running, t.now != nil, st.Checked && w.now.Sub(t.state.Measure.LastCheck) < horizon:
+	case t.running && t.started < since:
+		t.again = since
+		return
+	case t.running, t.now.begun() >= since, st.Checked && t.state.Measure.LastCheck >= since:
 		return
 	case st.Type == object.Soft && st.State != object.OK:
 		return
@@ -112,6 +111,15 @@ func (w *world) demand(key int32) {
 	if why, _ := fold.Blocked(&env, t.state, w.now); why == "" {
 		w.launch(key)
 	}
+}
+
+// begun is when the check began whose result is being decided, 0 if there is none.
+func (j *job) begun() object.Time {
+	if j == nil {
+		return 0
+	}
+	r, _ := j.command.(fold.Result)
+	return r.Start
 }
 
 // remindOfHost tells of a host's problem again with the results of its services,

@@ -28,6 +28,7 @@ type thing struct {
 	running bool
 	find    Finding // of the check that runs
 	started object.Time
+	again   object.Time // what runs began too early: check again, with a result from then on; 0 = no
 
 	now  *job // whose decision is on its way to the log; nil = none
 	made fold.Decision
