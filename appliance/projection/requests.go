@@ -150,5 +150,11 @@ func (p *Projection) World() *deliver.World {
 		},
 		Object: func(id object.ID) *object.Object { return p.Set().Get(id) },
 		Sent:   p.GroupSent,
+		Seen: func(id object.ID) object.Time {
+			if s := p.Look(id); s != nil {
+				return s.Measure.LastCheck
+			}
+			return 0
+		},
 	}
 }

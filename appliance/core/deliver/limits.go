@@ -79,6 +79,9 @@ type World struct {
 	Status func(object.ID) *event.Status  // an object's present state, nil = not known
 	Object func(object.ID) *object.Object // nil = the config does not have it
 	Sent   func(GroupKey) Last            // what earlier processes sent
+	// Seen returns when the newest check of a host began, 0 = there was none. Without
+	// it no problem waits for the hosts in front of it to be looked at.
+	Seen func(object.ID) object.Time
 }
 
 func (w *World) status(id object.ID) *event.Status {

@@ -53,6 +53,10 @@ type subject struct {
 	id      object.ID
 	root    object.ID // that explained its problem when it was last looked at
 	entries []*entry
+
+	judged  object.Time // turn in which it was last asked for a suspect of
+	since   object.Time // its problem since then
+	suspect object.ID   // "" = there was none
 }
 
 // memory is what the planner remembers of a group beyond its requests.
@@ -60,6 +64,7 @@ type memory struct {
 	Last
 	tried   object.Time // when a new message of the group was last taken
 	several object.Time // when one that was not about a single object was
+	headed  object.Time // until when the interval holds for its head too: one was told
 	failed  *unit       // the newest message with some of the group that failed
 	asked   bool        // the world was asked what earlier processes sent
 	users   int         // units

@@ -99,7 +99,7 @@ func TestWhatGoesOutTogetherAndWhen(t *testing.T) {
 				{id: "sw1", second: 500, group: byRoot},
 			},
 			nil,
-			[]string{"0:30 ada/email [root=sw1]: sw1", "1:01 ada/email [root=sw1]: sw1 RECOVERY", "6:01 ada/email [root=sw1]: sw1, h1", "11:01 ada/email [root=sw1]: sw1 RECOVERY, sw1"},
+			[]string{"0:30 ada/email [root=sw1]: sw1", "1:01 ada/email [root=sw1]: sw1 RECOVERY", "5:30 ada/email [root=sw1]: sw1, h1", "10:30 ada/email [root=sw1]: sw1 RECOVERY, sw1"},
 		},
 		{
 			"what somebody has to say of one object goes out at once, before what waits",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
@@ -122,5 +123,41 @@ func TestACustomNotificationIsNoMessageOfItsGroup(t *testing.T) {
 		if k.Group = ""; l.open.Sent(k).Time != at(9) || l.open.Len() != 0 {
 			t.Errorf("%s: nothing went out to the contact", kind)
 		}
+	}
+}
+
+// What is behind a switch is told while the switch itself is not hard yet. Its own problem
+// waits for the group, and not for the interval; it takes along what waits for that.
+func TestThatTheRootIsDownWaitsForNoInterval(t *testing.T) {
+	cases := map[string]struct {
+		root  ask
+		wants string
+	}{
+		"its first problem":           {ask{id: "sw1", second: 60}, "1:30 ada/email [root=sw1]: db!pg, sw1"},
+		"its recovery":                {ask{id: "sw1", second: 60, kind: "RECOVERY"}, "5:30 ada/email [root=sw1]: db!pg, sw1 RECOVERY"},
+		"another host behind it":      {ask{id: "sw2", second: 60, root: "sw1"}, "5:30 ada/email [root=sw1]: db!pg, sw2"},
+		"the same in a group by host": {ask{id: "web", second: 60, group: object.Grouping{By: object.GroupHost, Wait: 10 * time.Second, Interval: time.Hour}}, "1:10 ada/email [host=web]: web"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, p := &log{}, deliver.NewPlanner(deliver.Limits{})
+			w := &world{roots: map[object.ID]object.ID{"web!http": "sw1", "db!pg": "sw1", "sw2": "sw1"}}
+			g := byRoot
+			if c.root.group.By != "" {
+				g = c.root.group
+			}
+			c.root.group = g
+			add(l, p, false, ask{id: "web!http", group: g})
+			first, _ := run(p, w, 0, 50)
+			if len(first) != 1 {
+				t.Fatalf("first go %q", first)
+			}
+			if g == byRoot {
+				add(l, p, false, ask{id: "db!pg", second: 50, group: g})
+			}
+			add(l, p, false, c.root)
+			out, _ := run(p, w, 50, 7200)
+			wantOut(t, out, c.wants)
+		})
 	}
 }

@@ -40,15 +40,18 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	units := l.merged(now)
 	if units == nil {
 		u := l.due.first()
-		if p.refresh(u, now, w) {
+		if p.refresh(u, now, w) || p.waitsFor(u, now, w) {
 			return nil
 		}
 		l.due.remove(u)
-		units = []*unit{u}
+		units = p.gather(u, now, w)
 	}
 	var all []*entry
 	for _, u := range units {
 		from, others := len(all), u.others
+		if h := u.head; h != nil && u.memory != nil {
+			u.memory.headed = now.Add(h.p.Note.Group.Interval)
+		}
 		all = u.take(all)
 		if others > 0 && u.memory != nil {
 			u.memory.several = now

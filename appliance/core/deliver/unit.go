@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"jaque.sh/jaque/appliance/core/notify"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
@@ -19,14 +20,18 @@ type unit struct {
 	held    bool // it is counted as held
 	flying  bool // a message of it is taken: the rest waits until that is back
 
-	others int  // members about another object than the one they are grouped by
-	prompt bool // its requests do not wait for the rest of their group
-	single bool // its requests go one by one
+	head   *entry // the oldest that tells of the problem of what the group is named after
+	others int    // members about another object than the one they are grouped by
+	prompt bool   // its requests do not wait for the rest of their group
+	single bool   // its requests go one by one
 
-	retry  bool        // it is a message that failed, with
-	again  object.Time // when it is tried again and
-	thread string      // its thread
-	woken  object.Time // when it was last due early because others got through; 0 = never
+	retry   bool        // it is a message that failed, with
+	again   object.Time // when it is tried again and
+	thread  string      // its thread
+	waits   object.Time // until when it waits for its suspect to be looked at
+	suspect object.ID   // a host that may explain it; "" = there is none
+
+	woken object.Time // when it was last due early because others got through; 0 = never
 
 	inLane int // place
 }
@@ -62,7 +67,7 @@ func (u *unit) dueAt() object.Time {
 	last, apart := max(m.Last.Time, m.tried), g.Interval
 	switch alone := u.alone(); {
 	case u.prompt && alone:
-		return due
+		return due // it never waits for a suspect
 	case u.prompt:
 		// Somebody who acknowledges a thousand services makes no thousand messages.
 		apart = g.Wait
@@ -75,7 +80,21 @@ func (u *unit) dueAt() object.Time {
 	if last != 0 {
 		due = max(due, last.Add(max(apart, 0)))
 	}
-	return due
+	if u.head != nil {
+		due = min(due, max(first.ready, u.head.ready, m.headed))
+	}
+	return max(due, u.waits)
+}
+
+// heads tells whether a request is the first about the problem of the host that its
+// group is named after. What fails with the host may have been told before the host's
+// own problem was hard; that it is down must not wait for the group's interval then.
+func (e *entry) heads() bool {
+	n, id := e.p.Note, e.subject.id
+	if n.Kind != string(notify.Problem) || n.Number > 1 || e.group == "" || id.Kind() != object.Host {
+		return false
+	}
+	return n.Group.By == object.GroupRoot && e.value == string(id) || n.Group.By == object.GroupHost
 }
 
 // alone tells whether a group that is named after a root is about a single object,
@@ -91,6 +110,9 @@ func (u *unit) add(e *entry) {
 	if e.behind() {
 		u.others++
 	}
+	if e.heads() && (u.head == nil || e.before(u.head)) {
+		u.head = e
+	}
 }
 
 // drop takes a request out of the unit.
@@ -99,6 +121,14 @@ func (u *unit) drop(e *entry) {
 	e.unit = nil
 	if e.behind() {
 		u.others--
+	}
+	if e == u.head {
+		u.head = nil
+		for _, o := range u.members.items {
+			if o.heads() && (u.head == nil || o.before(u.head)) {
+				u.head = o
+			}
+		}
 	}
 }
 

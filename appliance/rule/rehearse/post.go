@@ -26,6 +26,12 @@ func newPost(w *world, l deliver.Limits) *post {
 		},
 		Object: func(id object.ID) *object.Object { return w.set.Get(id) },
 		Sent:   func(k deliver.GroupKey) deliver.Last { return p.open.Sent(k) },
+		Seen: func(id object.ID) object.Time {
+			if st := w.look(id); st != nil {
+				return st.Measure.LastCheck
+			}
+			return 0
+		},
 	}
 	return p
 }
