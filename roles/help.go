@@ -13,6 +13,8 @@ func Help(role Role) string {
 	b.WriteString("  jaque check-config PATH                     check a config and change nothing\n")
 	b.WriteString("  jaque demo [-dir FOLDER] [-listen HOST:PORT] [-data FOLDER]\n")
 	b.WriteString("                                              monitor this machine, with an example config\n")
+	b.WriteString("  jaque credentials ROLE [-zone ZONE,…] [-id NAME] [-data FOLDER] [-out FILE]\n")
+	b.WriteString("                                              make a user of the embedded log server\n")
 	b.WriteString("  jaque notify simulate -config PATH -object OBJECT -state STATE\n")
 	b.WriteString("                                              say who would be told of a problem\n")
 	b.WriteString("  jaque version                               print the version\n")

@@ -125,6 +125,9 @@ func (p *parser) checkServers(s *Settings) {
 		p.problem("-%s embedded needs the embedded server, which -eventlog %s does not start; write -%s nats://host:port, or leave -eventlog out",
 			f.flag, s.EventLog, f.flag)
 	}
+	if _, given := p.given["nats-listen"]; given && s.Role.OwnLog && s.EventLog != "embedded" {
+		p.problem("-nats-listen opens the embedded server, which -eventlog %s does not start; leave one of them out", s.EventLog)
+	}
 	if s.Role.Name == Engine && s.Queue == "embedded" && s.NATS.Listen == "" {
 		s.Warnings = append(s.Warnings,
 			"with -queue embedded and without -nats-listen no worker can reach this engine; name an address with -nats-listen")

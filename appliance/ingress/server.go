@@ -115,8 +115,8 @@ func (s *Server) carryOut(ctx context.Context, c *Command, m *nats.Msg) {
 // reply answers whoever submitted a command. It may be gone; the log says what
 // became of the command in any case.
 func (s *Server) reply(m *nats.Msg, a answer) {
-	if m.Reply == "" {
-		return
+	if !strings.HasPrefix(m.Reply, nats.InboxPrefix) {
+		return // what a sender may not publish on, this process does not publish for it
 	}
 	a.Engine = s.opts.ID
 	if err := s.nc.Publish(m.Reply, a.encode()); err != nil {

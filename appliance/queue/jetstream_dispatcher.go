@@ -209,8 +209,8 @@ func (d *jetDispatcher) receive(m *nats.Msg) {
 	default:
 		verdict = d.orders.accept(r, string(zone))
 	}
-	if m.Reply == "" {
-		return
+	if !strings.HasPrefix(m.Reply, nats.InboxPrefix) {
+		return // what a worker may not publish on, the engine does not publish for it
 	}
 	if err := m.Respond([]byte(verdict)); err != nil {
 		d.queue.log.Debug("acknowledgement of a result could not be sent, the worker asks again", "err", err)

@@ -18,11 +18,11 @@ var keepers = []struct {
 	tests   []string
 	instead string
 }{
-	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "cmd/jaque"}, "the embedded server is started by appliance/bus"},
+	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/access", "cmd/jaque"}, "the embedded server is started by appliance/bus"},
 	{
 		"github.com/nats-io/nats.go",
 		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/sink/position"},
-		[]string{"cmd/jaque"},
+		[]string{"appliance/access", "cmd/jaque"},
 		"streams, buckets and subjects are reached through appliance/bus, appliance/journal, appliance/queue, appliance/coordination and appliance/ingress",
 	},
 	{"cuelang.org/go", []string{"appliance/config"}, nil, "CUE is read by appliance/config; take its checked values"},
