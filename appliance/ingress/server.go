@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
