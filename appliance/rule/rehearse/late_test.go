@@ -81,14 +81,14 @@ func TestASwitchThatIsFoundLateIsThreeMessages(t *testing.T) {
 	most := 0
 	for name, shape := range shapes {
 		for _, before := range []time.Duration{500 * time.Millisecond, 5 * time.Second, 14 * time.Second, 40 * time.Second} {
-			for _, takes := range []time.Duration{0, 3 * time.Second, 12 * time.Second} {
+			for _, takes := range []time.Duration{0, 3 * time.Second, 12 * time.Second, 25 * time.Second} {
 				t.Run(fmt.Sprintf("%s, checked %s before, a check takes %s", name, before, takes), func(t *testing.T) {
 					most = max(most, late(t, shape, before, takes))
 				})
 			}
 		}
 	}
-	t.Logf("%d cases, at most %d messages", len(shapes)*12, most)
+	t.Logf("%d cases, at most %d messages", len(shapes)*16, most)
 }
 
 // late plays one storm and returns how many messages it was.
