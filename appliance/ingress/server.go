@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
