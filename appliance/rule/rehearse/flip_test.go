@@ -21,9 +21,6 @@ import (
 // begin is when trials start: a time at which all periods of them are fresh.
 const begin = object.Time(1_767_225_600_000) // 2026-01-01
 
-// longestCheck is how long the checks of a trial take at most.
-const longestCheck object.Time = 300
-
 // flip turns one gate around, a moment before the decision in which it has blocked:
 // by a change of the config from then on, or by what an operator or a check does.
 type flip struct {
@@ -145,8 +142,8 @@ func turn(e *rehearse.Entry, at object.Time) (f flip, ok bool) {
 	case notify.GateRepeat, notify.GateInterval:
 		do(e.Object, fold.DelayNotification{Until: at, Author: "op"})
 	case notify.GateHost:
-		// A check that began before the host came back proves nothing.
-		f.acts = append(f.acts, rehearse.Act{At: at - longestCheck, Object: host, Command: fold.Result{State: object.Up, Output: "submitted"}})
+		// At the last moment, for the host's services are checked when it comes back.
+		do(host, fold.Result{State: object.Up, Output: "submitted"})
 	case proof:
 		f.config = func(set *object.Set) {
 			rule := *set.Get(e.Object).Rule
