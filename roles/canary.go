@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -23,18 +24,21 @@ type canaryWatch struct {
 	*canary.Tracker
 	proj    *projection.Projection
 	journal journal.Journal
+	order   *pingOrder
+	log     *slog.Logger
 
 	mu   sync.Mutex
 	open map[string]int // deliveries of a round that are still to come, by its event
 	last []string       // the events of the newest rounds, oldest first
+	stop stop
 }
 
 // rounds is how many rounds are followed. Those that were given up are forgotten
 // with them.
 const rounds = 16
 
-func newCanaryWatch(p *projection.Projection, j journal.Journal, reg prometheus.Registerer) *canaryWatch {
-	c := &canaryWatch{Tracker: canary.New(), proj: p, journal: j, open: map[string]int{}}
+func newCanaryWatch(p *projection.Projection, j journal.Journal, reg prometheus.Registerer, log *slog.Logger) *canaryWatch {
+	c := &canaryWatch{Tracker: canary.New(), proj: p, journal: j, order: newPingOrder(), log: log, open: map[string]int{}}
 	reg.MustRegister(&canaryMetrics{
 		watch: c,
 		age: prometheus.NewDesc("jaque_canary_round_age_seconds",
@@ -89,7 +93,7 @@ func (c *canaryWatch) run(ctx context.Context, ready func()) error {
 	c.requested(waiting)
 	c.proj.OnSettled(c.settled)
 	ready()
-	<-ctx.Done()
+	c.lookOut(ctx)
 	return nil
 }
 
@@ -135,6 +139,7 @@ func (c *canaryWatch) follow(round string) {
 // settled takes note of a delivery, whichever process has made it; the round is
 // complete with the last one.
 func (c *canaryWatch) settled(p *deliver.Pending, e *event.Event) {
+	c.order.settled(p, e)
 	if e.Kind != event.NotificationDelivered || !c.Is(p.Event.Object) || p.Event.Measure == nil {
 		return
 	}
@@ -152,7 +157,7 @@ func (c *canaryWatch) settled(p *deliver.Pending, e *event.Event) {
 // now returns how the canary stands, with what the fold knows of its results.
 func (c *canaryWatch) now() canary.Status {
 	if id := c.ID(); id != "" {
-		if m := &c.proj.State(id).Measure; m.LastCheck != 0 {
+		if m := &c.proj.State(id).Measure; m.LastCheck != 0 && !m.Passive {
 			c.Pass(canary.Folded, m.LastCheck, m.LastCheck)
 		}
 	}
@@ -167,7 +172,7 @@ func (c *canaryWatch) web() web.Canary {
 		w.Last = s.Last.Std()
 	}
 	if s.Hop != "" {
-		w.Reason = c.reason(s.Hop)
+		w.Reason = c.known(s.Hop)
 	}
 	return w
 }
@@ -182,6 +187,9 @@ func (c *canaryWatch) reason(h canary.Hop) string {
 	case canary.Folded:
 		return "its result has not come back from the log"
 	case canary.Decided:
+		if m := &c.proj.State(c.ID()).Measure; m.State != object.OK {
+			return "its result is " + m.State.Name(object.Service) + ": " + m.Output
+		}
 		return c.blocked()
 	}
 	for _, p := range c.proj.OpenRequests() {

@@ -2,6 +2,8 @@ package roles
 
 import (
 	"context"
+	"errors"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +24,7 @@ type delivering struct {
 
 // makeCanary makes what follows the rounds of the canary.
 func (a *appliance) makeCanary(context.Context) error {
-	a.canary = newCanaryWatch(a.proj, a.journal, a.reg)
+	a.canary = newCanaryWatch(a.proj, a.journal, a.reg, a.p.Logger)
 	return nil
 }
 
@@ -35,6 +37,7 @@ func (a *appliance) makeDelivery(ctx context.Context) error {
 		return a.deliverElsewhere(ctx)
 	}
 	x, err := a.newDelivering(delivery.Options{
+		Held:  a.canary.order.held,
 		Epoch: func() uint64 { return uint64(a.engine.View().Epoch) }, Writer: a.s.EngineID,
 	})
 	if err != nil {
@@ -93,8 +96,15 @@ func (x *delivering) forWeb() web.Delivery {
 	return out
 }
 
+// errPing refuses to ask the address outside for anything but a complete round.
+var errPing = errors.New("contact " + strconv.Quote(config.CanaryContact) + " is the address outside that hears of complete rounds of the canary alone: " +
+	"a test would tell it that all is well; give the canary a contact and test that one")
+
 // try sends a marked message for the dashboard and the API.
 func (x *delivering) try(ctx context.Context, contact, name string) ([]web.TestOutcome, error) {
+	if c := x.config.Load(); contact == config.CanaryContact && c.Delivery.Canary.URL.Reveal() != "" {
+		return nil, errPing
+	}
 	outcomes, err := x.Test(ctx, contact, name)
 	all := make([]web.TestOutcome, len(outcomes))
 	for i, o := range outcomes {

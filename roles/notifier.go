@@ -32,7 +32,10 @@ func (a *appliance) makeNotifier(context.Context) (err error) {
 		return err
 	}
 	n := &notifier{a: a, roster: &roster{me: membership.Member{ID: a.s.NotifierID, Instance: a.instance}}}
+	order := newPingOrder()
+	a.proj.OnSettled(order.settled)
 	x, err := a.newDelivering(delivery.Options{
+		Held:  order.held,
 		Owner: n.roster.owns, Shared: n.roster.isShared, Halted: func() bool { return !a.store.Alive() },
 		Epoch: n.roster.epoch, Writer: a.s.NotifierID,
 	})

@@ -26,6 +26,9 @@ func Hops() []Hop { return []Hop{Scheduled, Executed, Folded, Decided, Delivered
 // passed.
 type station struct{ round, at object.Time }
 
+// hops is how many there are.
+const hops = 5
+
 // Tracker knows how far the rounds came. Any goroutine may use it; the zero Tracker
 // is not useful, see New.
 type Tracker struct {
@@ -33,7 +36,10 @@ type Tracker struct {
 	id       object.ID
 	every    time.Duration // 0 = there is no canary
 	since    object.Time   // it is watched
-	stations [5]station
+	stations [hops]station
+	// waits is since when a round has passed the hop before and none since has passed
+	// this one; 0 = none waits.
+	waits [hops]object.Time
 }
 
 // New returns a tracker that watches nothing yet.
@@ -45,7 +51,7 @@ func (t *Tracker) Watch(id object.ID, every time.Duration, now object.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.id != id || (t.every == 0) != (every == 0) {
-		t.stations, t.since = [5]station{}, now
+		t.stations, t.waits, t.since = [hops]station{}, [hops]object.Time{}, now
 	}
 	t.id, t.every = id, every
 }
@@ -72,7 +78,7 @@ func (t *Tracker) Completed(round object.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.stations {
-		t.stations[i] = later(t.stations[i], station{round, round})
+		t.pass(i, station{round, round})
 	}
 }
 
@@ -82,18 +88,30 @@ func (t *Tracker) Pass(h Hop, round, now object.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, hop := range Hops() {
-		t.stations[i] = later(t.stations[i], station{round, now})
+		t.pass(i, station{round, now})
 		if hop == h {
 			return
 		}
 	}
 }
 
-func later(a, b station) station {
-	if b.round > a.round {
-		return b
+// pass lets a round be the newest at a hop, if it is. That others come after it does
+// not end the wait of one that is stuck behind this hop.
+func (t *Tracker) pass(i int, s station) {
+	if s.round <= t.stations[i].round {
+		return
 	}
-	return a
+	t.stations[i] = s
+	switch {
+	case i == 0:
+	case t.stations[i-1].round <= s.round:
+		t.waits[i] = 0
+	default:
+		t.waits[i] = t.stations[i-1].at
+	}
+	if i+1 < hops && t.waits[i+1] == 0 && t.stations[i+1].round < s.round {
+		t.waits[i+1] = s.at
+	}
 }
 
 // Status is how the canary stands.
@@ -134,8 +152,7 @@ func (t *Tracker) Status(now object.Time) Status {
 func (t *Tracker) stopped(now object.Time) Hop {
 	wait := grace(t.every)
 	for i := len(t.stations) - 1; i > 0; i-- {
-		before, here := t.stations[i-1], t.stations[i]
-		if before.round > here.round && now >= before.at.Add(wait) {
+		if since := t.waits[i]; since != 0 && now >= since.Add(wait) {
 			return Hops()[i]
 		}
 	}

@@ -70,6 +70,27 @@ func TestARoundOnItsWayIsNotOverdue(t *testing.T) {
 	}
 }
 
+// That the next round comes to the same obstacle does not make it a short wait.
+func TestAHopAtWhichEveryRoundStopsStaysNamed(t *testing.T) {
+	tr := canary.New()
+	tr.Watch(id, time.Minute, start)
+	now := rounds(tr, 3, canary.Delivered)
+	for range 5 {
+		now += minute
+		tr.Pass(canary.Decided, now, now)
+		if s := tr.Status(now + 1000); now > start+4*minute && s.Hop != canary.Delivered {
+			t.Errorf("a second after a round began: stopped at %q", s.Hop)
+		}
+	}
+	tr.Pass(canary.Delivered, now-minute, now+2000)
+	if s := tr.Status(now + 3000); s.Hop != "" {
+		t.Errorf("the newest round has waited for three seconds: stopped at %q", s.Hop)
+	}
+	if s := tr.Status(now + minute/2); s.Hop != canary.Delivered {
+		t.Errorf("the newest round has waited for half a minute: stopped at %q", s.Hop)
+	}
+}
+
 func TestAStartWaitsForTheFirstRound(t *testing.T) {
 	tr := canary.New()
 	if s := tr.Status(start); s.Enabled || s.Hop != "" {

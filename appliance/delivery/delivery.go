@@ -48,6 +48,10 @@ type Options struct {
 	// over. What is due waits and is looked at again soon; a stop then cuts off what is
 	// being sent. nil = never.
 	Halted func() bool
+	// Held tells that a request may not go out yet. It is asked when the request comes
+	// and then, at least once a minute and after each change of the requests, until it
+	// lets go; nil = never.
+	Held func(*deliver.Pending) bool
 	// Resolve returns the way to a contact as the config has it now. Its errors are
 	// judged as those of a channel: that there is no way any more is permanent.
 	Resolve func(contact, name string) (channel.Channel, error)
@@ -85,6 +89,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Halted == nil {
 		o.Halted = never
+	}
+	if o.Held == nil {
+		o.Held = func(*deliver.Pending) bool { return false }
 	}
 	if o.Limits == nil {
 		o.Limits = func() deliver.Limits { return deliver.Limits{} }
@@ -125,6 +132,7 @@ type Delivery struct {
 	planner  *deliver.Planner
 	world    *deliver.World
 	requests map[string]*request // every open one
+	held     map[string]bool     // what Held keeps back, and whether somebody may have sent it
 	running  int                 // messages that are being sent
 	writes   writes
 	counted  time.Time                // when the planner's requests were last counted
@@ -145,7 +153,7 @@ func New(o Options) (*Delivery, error) {
 	o = o.withDefaults()
 	d := &Delivery{
 		opt: o, log: o.Logger, inbox: newInbox(), world: o.Projection.World(),
-		requests: map[string]*request{}, channels: map[string]*ChannelState{}, silent: map[beat]bool{},
+		requests: map[string]*request{}, held: map[string]bool{}, channels: map[string]*ChannelState{}, silent: map[beat]bool{},
 	}
 	d.planner = deliver.NewPlanner(d.limits())
 	d.state.Store(&State{})

@@ -126,19 +126,30 @@ func TestWhatCannotBeDeliveredIsGivenUpWithTheReason(t *testing.T) {
 		change  func(*process, *Options)
 		after   time.Duration
 		want    string
+		unsure  bool // something may have arrived
 	}{
 		"the other side refuses for good": {"alice", func(p *process, _ *Options) {
 			p.send = func(context.Context, *message.Message) error { return fmt.Errorf("send: %w", errNever) }
-		}, time.Second, "send: no such mailbox"},
+		}, time.Second, "send: no such mailbox", false},
 		"the channel is gone": {"alice", func(p *process, _ *Options) {
 			p.ways = func(string, string) error {
 				return &channel.Error{Err: errors.New("alice has no email any more"), Permanent: true}
 			}
-		}, time.Second, "alice has no email any more"},
+		}, time.Second, "alice has no email any more", false},
 		"the deadline is over": {"alice", func(p *process, o *Options) {
 			o.Limits = func() deliver.Limits { return deliver.Limits{Deadline: time.Hour} }
 			p.send = func(context.Context, *message.Message) error { return errLater }
-		}, 2 * time.Hour, "not delivered in time: try later"},
+		}, 2 * time.Hour, "not delivered in time: try later", false},
+		"the deadline is over for what may have arrived": {"alice", func(p *process, o *Options) {
+			o.Limits = func() deliver.Limits { return deliver.Limits{Deadline: time.Hour} }
+			n := 0
+			p.send = func(context.Context, *message.Message) error {
+				if n++; n == 2 {
+					return &channel.Error{Err: errLater, MayHaveArrived: true}
+				}
+				return errLater
+			}
+		}, 2 * time.Hour, "not delivered in time: try later", true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,6 +160,9 @@ func TestWhatCannotBeDeliveredIsGivenUpWithTheReason(t *testing.T) {
 				got := w.of(event.NotificationAbandoned)
 				if len(got) != 1 || got[0].Facts[event.FactReason] != c.want || !strings.HasSuffix(got[0].Text, "was given up: "+c.want) {
 					t.Fatalf("got %+v", got)
+				}
+				if lost := got[0].Facts[event.FactLost] == "true"; lost == c.unsure {
+					t.Errorf("that nothing arrived is certain: %t", lost)
 				}
 				if len(p.d.Trouble()) != 0 || p.d.State().Open != 0 {
 					t.Errorf("trouble after the end: %v", p.d.Trouble())

@@ -140,11 +140,22 @@ func (d *Delivery) outcome(b *deliver.Batch, p *deliver.Pending, k event.Kind, s
 	if s.repeat {
 		e.Facts[event.FactRepeat] = "true"
 	}
+	if k == event.NotificationAbandoned && d.lost(b, p, s) {
+		e.Facts[event.FactLost] = "true"
+	}
 	if reason != "" {
 		e.Facts[event.FactReason] = reason
 	}
 	e.Text = sentence(b, p, k, s, reason)
 	return e
+}
+
+// lost tells whether nothing of a request that is given up can have arrived: every
+// attempt, here and in the processes before, has ended with a refusal or with nothing
+// handed over.
+func (d *Delivery) lost(b *deliver.Batch, p *deliver.Pending, s sent) bool {
+	r := d.requests[p.ID]
+	return r != nil && !r.unsure && !r.before && !b.Repeat && !s.repeat && !s.unsure
 }
 
 // sentence tells people what became of a request.

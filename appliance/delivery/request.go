@@ -9,6 +9,7 @@ type place uint8
 
 const (
 	foreign place = iota // another process delivers to its contact
+	held                 // it may not go out yet
 	planned              // the planner has it
 	sending              // a message with it is being sent
 	settled              // it was sent or given up; its outcome is on the way to the log
@@ -18,6 +19,7 @@ const (
 type request struct {
 	*deliver.Pending
 	place  place
+	before bool   // an attempt of another process may have been made
 	unsure bool   // an attempt of this process has failed, but may have arrived
 	reason string // why the last attempt failed; "" = none has
 	told   int    // failures that the log has
@@ -30,15 +32,34 @@ func (d *Delivery) enter(p *deliver.Pending, before bool) {
 		r.Pending = p // it has failed in the meantime, as the log knows too
 		return
 	}
-	r := &request{Pending: p, told: p.Failures}
+	r := &request{Pending: p, told: p.Failures, before: before}
 	d.requests[p.ID] = r
 	d.channelOf(p.Channel).Open++
 	if p.Reason != "" {
 		d.mark(r, p.Reason)
 	}
 	if d.opt.Owner(p.Contact) {
-		r.place = planned
-		d.planner.Add(p, before)
+		d.plan(r, before)
+	}
+}
+
+// plan gives a request of this process to the planner, or keeps it as long as it may
+// not go out.
+func (d *Delivery) plan(r *request, before bool) {
+	if d.opt.Held(r.Pending) {
+		r.place = held
+		d.held[r.ID] = d.held[r.ID] || before
+		return
+	}
+	r.place = planned
+	d.planner.Add(r.Pending, before)
+	delete(d.held, r.ID)
+}
+
+// release plans what is held no more.
+func (d *Delivery) release() {
+	for id, before := range d.held {
+		d.plan(d.requests[id], before)
 	}
 }
 
@@ -50,6 +71,7 @@ func (d *Delivery) leave(id string) {
 		return
 	}
 	delete(d.requests, id)
+	delete(d.held, id)
 	d.attempts.forget(id)
 	c := d.channelOf(r.Channel)
 	c.Open--
@@ -61,6 +83,7 @@ func (d *Delivery) leave(id string) {
 // disown leaves a request to another process.
 func (d *Delivery) disown(id string) {
 	d.planner.End(id)
+	delete(d.held, id)
 	if r := d.requests[id]; r != nil {
 		r.place = foreign
 	}
@@ -73,9 +96,9 @@ func (d *Delivery) review() {
 	for id, r := range d.requests {
 		switch owned := d.opt.Owner(r.Contact); {
 		case owned && r.place == foreign:
-			r.place = planned
-			d.planner.Add(r.Pending, true)
-		case !owned && r.place == planned:
+			r.before = true
+			d.plan(r, true)
+		case !owned && (r.place == planned || r.place == held):
 			d.disown(id)
 		}
 	}

@@ -41,6 +41,7 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 // work does all that can be done now.
 func (d *Delivery) work() {
 	d.listen()
+	d.release()
 	now := time.Now()
 	d.writeAgain(now)
 	d.dispatch(object.At(now))

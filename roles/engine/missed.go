@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"maps"
+	"slices"
+
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
@@ -14,24 +17,35 @@ type sending struct {
 	number  int32
 	left    int  // messages without an outcome
 	reached bool // somebody got one, or that is not known
+	// lost tells of each contact who was not told of the problem before whether
+	// nothing of what was sent to him can have arrived so far.
+	lost map[string]bool
 }
 
 // sendings are the notifications of problems by the ids of their open messages. They
 // are followed so that one which reaches nobody is not taken for told.
 type sendings map[string]*sending
 
-// enter takes note of the messages about a problem that an event asks for.
-func (m sendings) enter(ev *event.Event) {
+// enter takes note of the messages about a problem that an event asks for. knew
+// tells whether a contact was told of it before.
+func (m sendings) enter(ev *event.Event, knew func(contact string) bool) {
 	if len(ev.Notes) == 0 || ev.Status == nil {
 		return
 	}
-	s := &sending{problem: ev.Status.Problem, number: ev.Status.NotificationNumber}
+	s := &sending{problem: ev.Status.Problem, number: ev.Status.NotificationNumber, lost: map[string]bool{}}
 	for _, r := range ev.Requests() {
 		if r.Note.Kind == string(notify.Problem) {
 			m[r.ID] = s
 			s.left++
+			s.lost[r.Contact] = !knew(r.Contact)
 		}
 	}
+}
+
+// told returns who was told of the problem in front of an event.
+func told(before *event.Status) func(string) bool {
+	all := notify.FieldsOf(before).Told
+	return func(contact string) bool { return slices.Contains(all, contact) }
 }
 
 // begin takes over what is open at a start. Where some messages of a notification
@@ -43,7 +57,8 @@ func (m sendings) begin(open []*deliver.Pending) {
 	}
 	for _, p := range open {
 		if m[p.ID] == nil {
-			m.enter(p.Event)
+			// Who was told by a notification before the first one is not known any more.
+			m.enter(p.Event, func(string) bool { return p.Event.Status.NotificationNumber > 1 })
 		}
 	}
 	for id, s := range m {
@@ -69,15 +84,24 @@ func (m sendings) end(ev *event.Event) fold.Command {
 	delete(m, id)
 	s.left--
 	s.reached = s.reached || ev.Kind == event.NotificationDelivered
+	if ev.Kind == event.NotificationDelivered || ev.Facts[event.FactLost] == "" {
+		s.lost[ev.Facts[event.FactContact]] = false
+	}
 	if s.left > 0 || s.reached {
 		return nil
 	}
-	return fold.Missed{Problem: s.problem, Number: s.number}
+	c := fold.Missed{Problem: s.problem, Number: s.number}
+	for _, name := range slices.Sorted(maps.Keys(s.lost)) {
+		if s.lost[name] {
+			c.Lost = append(c.Lost, name)
+		}
+	}
+	return c
 }
 
 // followSending has people told again of a problem whose messages were all given up.
-func (e *Engine) followSending(key int32, ev *event.Event) {
-	e.state.sendings.enter(ev)
+func (e *Engine) followSending(key int32, before *fold.State, ev *event.Event) {
+	e.state.sendings.enter(ev, told(&before.Status))
 	c := e.state.sendings.end(ev)
 	if c != nil && !e.state.stopped && e.view.Load().Owner(string(ev.Object)) == e.opt.ID {
 		e.metrics.missed.Inc()

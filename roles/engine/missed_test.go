@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"reflect"
 	"testing"
 
 	"jaque.sh/jaque/appliance/core/deliver"
@@ -19,8 +20,10 @@ func asked(id, kind string, contacts ...string) *event.Event {
 
 // became is the outcome of a request.
 func became(k event.Kind, r event.Request) *event.Event {
-	return &event.Event{Kind: k, Object: "h!s", Facts: map[string]string{event.FactRequest: r.ID}}
+	return &event.Event{Kind: k, Object: "h!s", Facts: map[string]string{event.FactRequest: r.ID, event.FactContact: r.Contact}}
 }
+
+func nobody(string) bool { return false }
 
 func TestOnlyWhatReachedNobodyIsMissed(t *testing.T) {
 	const delivered, abandoned, failed = event.NotificationDelivered, event.NotificationAbandoned, event.NotificationFailed
@@ -39,7 +42,7 @@ func TestOnlyWhatReachedNobodyIsMissed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m, e := sendings{}, asked("d1", tt.kind, "ann", "bob")
-			m.enter(e)
+			m.enter(e, nobody)
 			var got fold.Command
 			for i, r := range e.Requests() {
 				if c := m.end(became(tt.outcomes[i], r)); c != nil {
@@ -49,13 +52,29 @@ func TestOnlyWhatReachedNobodyIsMissed(t *testing.T) {
 			if (got != nil) != tt.missed {
 				t.Fatalf("decides %+v", got)
 			}
-			if tt.missed && got != (fold.Missed{Problem: 7, Number: 3}) {
+			if tt.missed && !reflect.DeepEqual(got, fold.Missed{Problem: 7, Number: 3}) {
 				t.Errorf("decides %+v", got)
 			}
 			if len(m) > 0 && tt.outcomes[1] != failed {
 				t.Errorf("%d messages are still followed", len(m))
 			}
 		})
+	}
+}
+
+func TestWhoForCertainGotNothingIsLost(t *testing.T) {
+	m, e := sendings{}, asked("d1", "PROBLEM", "ann", "bob", "carol")
+	m.enter(e, told(&event.Status{Told: "carol\n"}))
+	var got fold.Command
+	for i, r := range e.Requests() {
+		outcome := became(event.NotificationAbandoned, r)
+		if i != 1 { // of bob's message it is not known
+			outcome.Facts[event.FactLost] = "true"
+		}
+		got = m.end(outcome)
+	}
+	if !reflect.DeepEqual(got, fold.Missed{Problem: 7, Number: 3, Lost: []string{"ann"}}) {
+		t.Errorf("decides %+v; bob may have it, and carol knew of the problem", got)
 	}
 }
 

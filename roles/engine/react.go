@@ -19,7 +19,7 @@ func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	e.relate(key, before, ev)
 	e.moveRoots(key, before, ev)
 	e.remindOfHost(key, before, ev)
-	e.followSending(key, ev)
+	e.followSending(key, before, ev)
 	e.handle(key, ev)
 }
 

@@ -198,6 +198,18 @@ type Canary struct {
 	Reason string
 }
 
+// Banner says on every page that the canary has stopped, and where.
+func (c Canary) Banner() []Banner {
+	if !c.Show || c.Badge.Tone != "crit" {
+		return nil
+	}
+	text := "The canary has stopped: it is not proven that anybody would be told of a problem."
+	if c.Hop != "" {
+		text = "The canary has stopped at " + c.Hop + ": " + c.Reason + "."
+	}
+	return []Banner{{Text: text, Link: Link{Label: "See the canary", URL: "/status"}}}
+}
+
 // NewCanary says how a canary stands that goes round every so often; a round is
 // late when two should have been completed.
 func NewCanary(every time.Duration, last, started time.Time, hop, reason string, now time.Time) Canary {

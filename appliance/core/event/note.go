@@ -133,6 +133,7 @@ const (
 	FactWith     = "with"     // how many requests the message was for
 	FactAttempts = "attempts" // how often it was tried
 	FactRepeat   = "repeat"   // "true": the message said that it may be a repetition
+	FactLost     = "lost"     // "true": it was given up, and for certain nothing of it arrived
 	FactReason   = "reason"   // why it failed or was abandoned
 	FactKind     = "type"     // the note's kind
 )

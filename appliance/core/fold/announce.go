@@ -49,7 +49,7 @@ func (d *decider) announce(e *event.Event) {
 
 func (d *decider) attempts(e *event.Event) []notify.Kind {
 	if d.env.Object.Notify.Heartbeat {
-		if e.Kind == event.CheckResult {
+		if e.Kind == event.CheckResult && d.next.State == object.OK {
 			return []notify.Kind{notify.Heartbeat}
 		}
 		return nil
@@ -177,19 +177,38 @@ const (
 	missedMost  = 6 * time.Hour
 )
 
-// missed has people told again.
+// missed has people told again, and forgets that those were told who got nothing.
 func (d *decider) missed(c Missed) (Decision, error) {
 	st := &d.next
-	if !timed(d.env, st) || st.State == object.OK || st.Problem != c.Problem || st.NotificationNumber != c.Number {
+	if d.env.Object.Notify == nil || st.State == object.OK || st.Problem != c.Problem || st.NotificationNumber != c.Number {
 		return Decision{}, nil
 	}
+	forgot := d.forget(c.Lost)
 	again := d.now.Add(min(missedPause<<min(max(c.Number-1, 0), 10), missedMost))
-	if st.NextNotification != notify.Never && st.NextNotification <= again {
-		return Decision{}, nil // it is told again sooner
+	// What is told again sooner anyway stays as it is.
+	if timed(d.env, st) && (st.NextNotification == notify.Never || st.NextNotification > again) {
+		st.NextNotification = again
+		d.note("again", stampText(again))
+	} else if !forgot {
+		return Decision{}, nil
 	}
-	st.NextNotification = again
-	d.note("again", stampText(again))
 	return d.said(event.NotificationMissed, "", ""), nil
+}
+
+// forget takes people out of those who know of the problem. Where nobody is left, no
+// recovery is owed.
+func (d *decider) forget(lost []string) bool {
+	f := notify.FieldsOf(&d.next)
+	all := len(f.Told)
+	f.Told = slices.DeleteFunc(f.Told, func(name string) bool { return slices.Contains(lost, name) })
+	if len(f.Told) == all {
+		return false
+	}
+	if len(f.Told) == 0 {
+		f.Notified = 0
+	}
+	f.Put(&d.next)
+	return true
 }
 
 // timed tells whether time alone may make people be told. A volatile service that

@@ -158,6 +158,13 @@ func TestACanaryTellsEveryRound(t *testing.T) {
 			t.Fatalf("round %d asks for %+v", i, r)
 		}
 	}
+	if d := judge(t, env, &s, &seq, fold.Result{Start: 1e12 + 240e3, State: object.Critical}, 1e12+240e3); len(d.Log.Requests()) != 0 {
+		t.Errorf("a round whose check fails asks for %+v", d.Log.Requests())
+	}
+	_, err := fold.Decide(env, &s, fold.Result{Start: 1e12 + 270e3, Passive: true}, 1e12+270e3)
+	if err == nil || !strings.Contains(err.Error(), "a submitted result proves nothing") {
+		t.Errorf("a submitted result: %v", err)
+	}
 	env.Settings.On &^= object.ProgramNotifications
 	if d := judge(t, env, &s, &seq, fold.Result{Start: 1e12 + 300e3}, 1e12+300e3); len(d.Log.Requests()) != 0 || d.Log.Notes[0].By != "program" {
 		t.Errorf("with notifications off: %+v", d.Log.Notes)
@@ -219,6 +226,48 @@ func TestWhatReachedNobodyIsToldAgain(t *testing.T) {
 	}
 	if s.Status.NextNotification != notify.Never {
 		t.Errorf("once told, the problem is told again at %d", s.Status.NextNotification)
+	}
+}
+
+// Whoever for certain got nothing does not hear of the end either.
+func TestWhoGotNothingOfAProblemIsNotToldOfItsEnd(t *testing.T) {
+	tests := []struct {
+		name  string
+		lost  func(told []string) []string
+		hears int // of the recovery
+	}{
+		{"it may have arrived", func([]string) []string { return nil }, 2},
+		{"one of two got nothing", func(all []string) []string { return all[:1] }, 1},
+		{"nobody got anything", func(all []string) []string { return all }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			env := told(func(n *object.Notification) {
+				bob := *n.Contacts[0]
+				bob.Name = "bob"
+				n.Interval, n.Contacts = -1, append(n.Contacts, &bob)
+			})
+			env.Known["bob"] = env.Object.Notify.Contacts[1]
+			s, seq := fold.New(env.Object), uint64(0)
+			judge(t, env, &s, &seq, fold.Result{State: object.Critical, Start: 1e12}, 1e12)
+			all := notify.FieldsOf(&s.Status).Told
+			if len(all) != 2 {
+				t.Fatalf("%q are told", all)
+			}
+			env.ID = "d2"
+			judge(t, env, &s, &seq, fold.Missed{Problem: s.Status.Problem, Number: 1, Lost: tt.lost(all)}, 1e12+1)
+			if f := notify.FieldsOf(&s.Status); len(f.Told) != tt.hears || (f.Notified != 0) != (tt.hears > 0) || s.Status.NextNotification != 1e12+1+600e3 {
+				t.Errorf("then it is known: %+v", f)
+			}
+			env.ID = "d3"
+			d := judge(t, env, &s, &seq, fold.Result{Start: 1e12 + 60e3}, 1e12+60e3)
+			if n := len(d.Log.Requests()); n != 2*tt.hears {
+				t.Errorf("%d hear of the recovery: %+v", n, d.Log.Notes)
+			}
+			if s.Status.NotificationNumber != 0 || s.Status.Notified != 0 {
+				t.Errorf("after the end: %+v", s.Status)
+			}
+		})
 	}
 }
 

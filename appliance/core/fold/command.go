@@ -166,6 +166,9 @@ type Remind struct{}
 type Missed struct {
 	Problem object.Time // as in the status
 	Number  int32       // of the notification
+	// Lost are the contacts who for certain got nothing of it, and were told of the
+	// problem by no notification before: they do not know of the problem.
+	Lost []string
 }
 
 func (Missed) command()                {}

@@ -67,6 +67,9 @@ func (d *decider) acceptable(r *Result) error {
 	if !r.Passive {
 		return nil
 	}
+	if o.Notify != nil && o.Notify.Heartbeat {
+		return refuse(d.env, PassiveOff, "each round of the canary is a check of its own: a submitted result proves nothing; let its checks run")
+	}
 	if !d.env.Settings.PassiveChecks(o.Kind()) {
 		return refuse(d.env, PassiveOff, "submitted results are switched off for the whole program; switch passive checks on")
 	}
