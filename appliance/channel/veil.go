@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // hidden stands in an error where a secret stood.
@@ -15,29 +16,46 @@ const hidden = "(secret)"
 // would take apart every other text and protects nothing.
 const shortest = 4
 
-// veil takes secrets out of texts, in all the ways in which libraries write them.
+// long is how long a secret must be, in bytes, to be looked for in other shapes than
+// those in which it was sent: a short one may be a word of every other answer.
+const long = 12
+
+// veil takes secrets out of texts, in all the ways in which libraries write them and
+// servers repeat them.
 type veil struct {
-	replace *strings.Replacer
-	all     []string // what is looked for, the longest first
+	exact []string // short ones, as they are
+	lower []string // long ones, in lower case: they are found in any
+	long  []string // long ones as they are, of which the beginnings and the ends count
 }
 
 func newVeil(secrets ...string) veil {
-	var all []string
+	var v veil
 	for _, s := range secrets {
+		strong := len(s) >= long
 		for _, form := range forms(s) {
-			if len(form) >= shortest {
-				all = append(all, form)
+			switch {
+			case strong:
+				v.lower = append(v.lower, lowered(form))
+			case len(form) >= shortest:
+				v.exact = append(v.exact, form)
 			}
 		}
+		if !strong {
+			continue
+		}
+		for _, form := range append(encoded(s), strings.ToUpper(s), strings.ToLower(s)) {
+			v.lower = append(v.lower, lowered(form))
+		}
+		// What several secrets are put together from begins as other addresses do.
+		if !strings.Contains(s, "://") && s[0] != '/' {
+			v.long = append(v.long, s)
+		}
 	}
-	// The longest first, so that of a secret within another nothing is left over.
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
-	all = slices.Compact(all)
-	pairs := make([]string, 0, 2*len(all))
-	for _, s := range all {
-		pairs = append(pairs, s, hidden)
+	for _, all := range []*[]string{&v.exact, &v.lower, &v.long} {
+		slices.Sort(*all)
+		*all = slices.Compact(*all)
 	}
-	return veil{strings.NewReplacer(pairs...), all}
+	return v
 }
 
 // forms returns how a text may come back: as it is, escaped for a URL, quoted, and
@@ -51,17 +69,43 @@ func forms(s string) []string {
 	}
 }
 
-// clean returns a text without the secrets, on one line.
-func (v veil) clean(text string) string {
-	if v.replace == nil {
-		return text
+// encoded returns how a long text comes back in base64, alone and within another text:
+// without the signs to which what stands around it contributes.
+func encoded(s string) []string {
+	all := []string{base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s))}
+	for before, cut := range []int{0, 2, 3} {
+		padded := append(make([]byte, before), s...)
+		for _, as := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			text := as.EncodeToString(padded)
+			if len(padded)%3 != 0 {
+				if before == 0 {
+					all = append(all, text)
+				}
+				text = text[:len(text)-1]
+			}
+			all = append(all, text[cut:])
+		}
 	}
+	return all
+}
+
+// lowered returns a text with the letters of ASCII in lower case. Every byte stays at
+// its place.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// clean returns a text without the secrets, on one line.
+func (v *veil) clean(text string) string {
 	pieces := strings.Split(text, cutOff)
 	for i, piece := range pieces {
-		pieces[i] = v.replace.Replace(piece)
-		if i < len(pieces)-1 {
-			pieces[i] = v.cleanEnd(pieces[i])
-		}
+		pieces[i] = v.cover(piece, i < len(pieces)-1)
 	}
 	return strings.Join(strings.Fields(strings.Join(pieces, cutOff)), " ")
 }
@@ -69,20 +113,105 @@ func (v veil) clean(text string) string {
 // cutOff is what stands where a text was cut.
 const cutOff = "…"
 
-// cleanEnd returns a text that was cut without the beginning of a secret at its end.
-func (v veil) cleanEnd(text string) string {
-	longest := 0
-	for _, s := range v.all {
+// cover returns a text without the secrets; of one that was cut also without the
+// beginning of a secret at its end.
+func (v *veil) cover(text string, cut bool) string {
+	secret, low := make([]bool, len(text)), lowered(text)
+	mark := func(from, to int) {
+		for i := from; i < to; i++ {
+			secret[i] = true
+		}
+	}
+	for _, s := range v.exact {
+		each(text, s, func(at int) { mark(at, at+len(s)) })
+	}
+	for _, s := range v.lower {
+		each(low, s, func(at int) { mark(at, at+len(s)) })
+	}
+	for _, s := range v.long {
+		ends(low, s, mark)
+	}
+	if cut {
+		mark(len(text)-max(begun(text, v.exact), begun(low, v.lower)), len(text))
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !secret[i]:
+			b.WriteByte(text[i])
+		case i == 0 || !secret[i-1]:
+			b.WriteString(hidden)
+		}
+	}
+	return strings.ToValidUTF8(b.String(), "")
+}
+
+// each calls fn with every place of a part in a text.
+func each(text, part string, fn func(at int)) {
+	for from := 0; ; {
+		i := strings.Index(text[from:], part)
+		if i < 0 || part == "" {
+			return
+		}
+		fn(from + i)
+		from += i + 1
+	}
+}
+
+// begun returns how many bytes at the end of a text are the beginning of a secret.
+func begun(text string, secrets []string) (longest int) {
+	for _, s := range secrets {
 		for n := min(len(s)-1, len(text)); n >= shortest && n > longest; n-- {
 			if strings.HasSuffix(text, s[:n]) {
 				longest = n
 			}
 		}
 	}
-	if longest == 0 {
-		return text
+	return longest
+}
+
+// telling is how many bytes at the beginning or the end of a long secret give it away.
+const telling = 8
+
+// ends marks the beginnings and the ends of a secret in a text that is in lower case.
+// A short one that could be a word is left alone.
+func ends(text, secret string, mark func(from, to int)) {
+	s := lowered(secret)
+	each(text, s[:telling], func(at int) {
+		n := telling
+		for n < len(s) && at+n < len(text) && text[at+n] == s[n] {
+			n++
+		}
+		if tells(secret, secret[:n]) {
+			mark(at, at+n)
+		}
+	})
+	each(text, s[len(s)-telling:], func(at int) {
+		n, end := telling, at+telling
+		for n < len(s) && end-n > 0 && text[end-n-1] == s[len(s)-n-1] {
+			n++
+		}
+		if tells(secret, secret[len(s)-n:]) {
+			mark(end-n, end)
+		}
+	})
+}
+
+// tells tells whether a part of a secret gives it away: not if it could be a word.
+func tells(secret, part string) bool {
+	return !wordlike(part) || len(part) >= long && !wordlike(secret) || len(part) >= 2*telling
+}
+
+// wordlike tells whether a text has neither a digit nor a capital within a word.
+func wordlike(s string) bool {
+	small := false
+	for _, c := range s {
+		if unicode.IsDigit(c) || small && unicode.IsUpper(c) {
+			return false
+		}
+		small = unicode.IsLower(c)
 	}
-	return text[:len(text)-longest] + hidden
+	return true
 }
 
 // ofURL returns what of an address is secret: everything but scheme, host and the
