@@ -12,6 +12,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/rule/explain"
+	"jaque.sh/jaque/web/view"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -32,9 +33,9 @@ func noteOutcomes() []string {
 // noteQuery is a request for a part of the notification log.
 type noteQuery struct {
 	journal.Query
-	contact, channel, outcome string
-	kind                      notify.Kind
-	items                     int // of a page
+	contact, channel, outcome, state string
+	kind                             notify.Kind
+	items                            int // of a page
 }
 
 // notifications answers the notification log: who was told what and who was not,
@@ -85,11 +86,11 @@ func (s *site) notifications(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *site) noteQuery(r *http.Request) (*noteQuery, error) {
-	if err := parameters(r, "object", "contact", "channel", "kind", "outcome", "since", "until", "limit", "cursor"); err != nil {
+	if err := parameters(r, "object", "contact", "channel", "kind", "outcome", "state", "since", "until", "limit", "cursor"); err != nil {
 		return nil, err
 	}
 	v := r.URL.Query()
-	q := &noteQuery{contact: v.Get("contact"), channel: v.Get("channel"), outcome: v.Get("outcome"), kind: notify.Kind(strings.ToUpper(v.Get("kind")))}
+	q := &noteQuery{contact: v.Get("contact"), channel: v.Get("channel"), outcome: v.Get("outcome"), state: strings.ToUpper(v.Get("state")), kind: notify.Kind(strings.ToUpper(v.Get("kind")))}
 	q.Object, q.Limit = object.ID(v.Get("object")), noteChunk
 	for _, word := range []string{q.contact, q.channel, string(q.kind)} {
 		if word != "" {
@@ -102,6 +103,11 @@ func (s *site) noteQuery(r *http.Request) (*noteQuery, error) {
 	case q.outcome != "" && !slices.Contains(noteOutcomes(), q.outcome):
 		f := badField("outcome", "no outcome is called %q; write one of %s", q.outcome, strings.Join(noteOutcomes(), ", "))
 		f.Known = noteOutcomes()
+		return nil, f
+	}
+	if known := view.NoteStates(); q.state != "" && !slices.Contains(known, q.state) {
+		f := badField("state", "no state is called %q; write one of %s", short(v.Get("state")), strings.Join(known, ", "))
+		f.Known = known
 		return nil, f
 	}
 	var err error
@@ -146,6 +152,9 @@ func inOrder(list, outcomes []event.Event) []event.Event {
 func (q *noteQuery) selects(r *explain.Record) bool {
 	// The canary's rounds would hide everything else.
 	if r.Kind == notify.Heartbeat && q.kind == "" && q.Object == "" {
+		return false
+	}
+	if q.state != "" && q.state != r.State {
 		return false
 	}
 	if q.kind != "" && q.kind != r.Kind || q.contact != "" && !r.Narrow(q.contact) {

@@ -3,6 +3,7 @@ package web
 import (
 	"strings"
 
+	"jaque.sh/jaque/web/view"
 	"jaque.sh/jaque/web/wire"
 )
 
@@ -23,6 +24,7 @@ func notifyParams() []wire.Param {
 		{Name: "channel", Type: "string", Help: "only with a message over this channel, as in email"},
 		{Name: "kind", Type: "string", Help: "PROBLEM, RECOVERY, …; default all, without an object all but HEARTBEAT, the rounds of the canary"},
 		{Name: "outcome", Type: "string", Help: "one of " + strings.Join(noteOutcomes(), ", ") + "; default all"},
+		{Name: "state", Type: "string", Help: "of the object then, one of " + strings.Join(view.NoteStates(), ", ") + "; default all"},
 		{Name: "since", Type: "string", Help: "RFC 3339, inclusive"},
 		{Name: "until", Type: "string", Help: "RFC 3339, exclusive"},
 		{Name: "limit", Type: "integer", Help: "decisions of a page, default 100, at most 1000. At most 4000 are looked at for a page, so that it may be " +

@@ -191,7 +191,11 @@ func (s *sheet) ahead(e *explanation) table {
 		if n.More {
 			times = "on and on"
 		}
-		t.add(s.clock.at(n.At), strconv.Itoa(n.Number), times, strings.Join(n.Steps, ", "), strings.Join(n.Told, ", "))
+		number := "" // a recovery has none
+		if n.Number > 0 {
+			number = strconv.Itoa(n.Number)
+		}
+		t.add(s.clock.at(n.At), number, times, strings.Join(n.Steps, ", "), strings.Join(n.Told, ", "))
 	}
 	return t
 }
@@ -205,10 +209,14 @@ func (s *sheet) recorded(b *strings.Builder, all []notification) {
 	for i := range all[:min(s.limit, len(all))] {
 		n := &all[i]
 		says, why := n.says(), n.Why
-		if n.Send {
+		switch {
+		case n.Send && n.Number > 0:
 			why = fmt.Sprintf("number %d", n.Number)
+		case n.Send:
+			why = ""
 		}
-		lines(b, fmt.Sprintf("%s %s  %s (%s): %s, %s", mark(says), s.clock.at(n.Time), n.Kind, n.State, says, why))
+		text := fmt.Sprintf("%s %s  %s (%s): %s, %s", mark(says), s.clock.at(n.Time), n.Kind, n.State, says, why)
+		lines(b, strings.TrimSuffix(text, ", "))
 		for _, d := range n.Deliveries {
 			lines(b, "    "+mark(d.Status)+" "+d.words(s.clock))
 		}

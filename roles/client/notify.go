@@ -42,6 +42,7 @@ listed only where HEARTBEAT or an object is asked for.
 				{name: "channel", arg: "NAME", help: "only what went over this channel, as in email"},
 				{name: "kind", arg: "KIND", help: "PROBLEM, RECOVERY, …"},
 				{name: "outcome", arg: "OUTCOME", help: "sent, suppressed, delivered, failed, abandoned, waiting or unknown"},
+				{name: "state", arg: "STATE", help: "only what was decided in this state, as in critical or down"},
 				{name: "since", arg: "TIME", help: "from then on; -2h is two hours ago"},
 				{name: "until", arg: "TIME", help: "up to then"},
 				{name: "limit", arg: "N", help: "at most so many (default: 50)"},
@@ -170,7 +171,7 @@ func (c *call) noteFilters(fallback int, names ...string) (q url.Values, limit i
 }
 
 func runNotifications(ctx context.Context, c *call) error {
-	q, limit, err := c.noteFilters(50, "contact", "channel", "kind", "outcome")
+	q, limit, err := c.noteFilters(50, "contact", "channel", "kind", "outcome", "state")
 	if err != nil {
 		return err
 	}

@@ -386,7 +386,7 @@ func delivered(d *explain.Delivery, asked object.Time, now time.Time) Way {
 	case explain.Unsaid:
 		return w
 	}
-	w.At, w.After = NewWhen(d.Time, now), Span(d.Time.Std().Sub(asked.Std()))
+	w.At, w.After = NewWhen(d.Time, now), Length(d.Time.Std().Sub(asked.Std()))
 	return w
 }
 

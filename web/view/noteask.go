@@ -33,6 +33,9 @@ var noteKinds = []notify.Kind{
 // noteOutcomes are the outcomes to choose from; constant.
 var noteOutcomes = []string{OutcomeDelivered, "failed", OutcomeAbandoned, OutcomeWaiting, "suppressed"}
 
+// NoteStates returns the states to which decisions can be narrowed.
+func NoteStates() []string { return slices.Clone(noteStates) }
+
 // noteStates are the states to choose from; constant.
 var noteStates = []string{"OK", "WARNING", "CRITICAL", "UNKNOWN", "UP", "DOWN", "UNREACHABLE"}
 

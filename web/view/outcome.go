@@ -143,7 +143,7 @@ func (l *Deliveries) way(r *event.Request, now object.Time) Way {
 		return w
 	}
 	w.At = NewWhen(o.Time, now.Std())
-	w.After = Span(o.Time.Std().Sub(asked.Std()))
+	w.After = Length(o.Time.Std().Sub(asked.Std()))
 	return w
 }
 

@@ -50,6 +50,15 @@ func Span(d time.Duration) string {
 	return pair(int(d.Hours())/24, "d", int(d.Hours())%24, "h")
 }
 
+// Length writes how long something took that is over: as Span, but a few minutes to
+// the second.
+func Length(d time.Duration) string {
+	if d < time.Minute || d >= time.Hour {
+		return Span(d)
+	}
+	return pair(int(d.Minutes()), "min", int(d.Seconds())%60, "s")
+}
+
 func pair(a int, au string, b int, bu string) string {
 	if b == 0 {
 		return fmt.Sprintf("%d %s", a, au)
