@@ -83,7 +83,7 @@ func TestASimulationSaysWhoIsTold(t *testing.T) {
 		}},
 		{"a switch takes what is behind it along in one message", "-object sw1 -state down -at 03:00 -for 20m -behind", []string{
 			"Wed 2026-12-02 03:00:00 CET",
-			"4 together: PROBLEM of sw1, web01, web02, web02!http, because of sw1",
+			"3 together: PROBLEM of sw1, web01, web02, because of sw1",
 			"Next, if nothing changes",
 		}},
 		{"who submits results repeats them", "-object lone!backup -state warning -output late -for 1h", []string{
@@ -200,6 +200,35 @@ func TestWhatWouldBeGivenUpIsTold(t *testing.T) {
 	}
 	if j := r.json(); len(j.Abandoned) != 1 || !j.Verdicts[0].Abandoned || len(j.Messages) != 0 {
 		t.Errorf("got %+v", j)
+	}
+}
+
+// In a span in which the clocks are changed a time without its zone is two.
+func TestASimulationTellsTheDoubledHourApart(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "site.cue")
+	if err := os.WriteFile(path, []byte(simulatedSite), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args string) string {
+		var out bytes.Buffer
+		s := Simulation{Stdout: &out, Stderr: &out, Now: time.Date(2026, 10, 1, 10, 0, 0, 0, berlin)}
+		if err := Simulate(strings.Fields("-config "+path+" -object sw1 -state down "+args), s); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	night := run("-at 2026-10-25T01:30 -for 3h")
+	for _, want := range []string{"01:30:00 CEST", "02:30:40 CEST", "02:30:40 CET", "which opens at 2026-10-26 10:00:00 CET"} {
+		if !strings.Contains(night, want) {
+			t.Errorf("no %q in\n%s", want, night)
+		}
+	}
+	if day := run("-at 2026-10-12T01:30 -for 3h"); strings.Contains(day, "01:30:00 CEST  ") || strings.Contains(day, "UTC") || !strings.Contains(day, "which opens at 2026-10-12 11:00:00 CEST") {
+		t.Errorf("a night without a change\n%s", day)
 	}
 }
 

@@ -110,8 +110,19 @@ func TestSinksFollowTheConfig(t *testing.T) {
 	holds(t, filepath.Join(dir, "numbers.jsonl"), `"value":11`)
 	holds(t, filepath.Join(dir, "audit.jsonl"), `"object":"web01!`)
 	write(path, "moved.jsonl")
+	loaded := func() string {
+		_, page := x.call(http.MethodGet, "/metrics", "")
+		_, line, _ := strings.Cut(page, "\njaque_config_last_reload_success_timestamp_seconds ")
+		line, _, _ = strings.Cut(line, "\n")
+		return line
+	}
+	before := loaded()
 	x.reload <- struct{}{}
-	x.until("/metrics", "jaque_config_last_reload_successful 1")
+	for end := time.Now().Add(20 * time.Second); loaded() == before; {
+		if time.Now().After(end) {
+			t.Fatal("the config is not loaded again")
+		}
+	}
 	submit(12)
 	holds(t, filepath.Join(dir, "moved.jsonl"), `"value":12`)
 	if err := os.WriteFile(path, []byte(shop), 0o600); err != nil {
