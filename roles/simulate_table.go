@@ -11,6 +11,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/rehearse"
+	"jaque.sh/jaque/roles/client"
 )
 
 // told is a rehearsal as people read it.
@@ -19,6 +20,20 @@ type told struct {
 	scene *rehearse.Scene
 	out   *rehearse.Outcome
 	zone  *time.Location
+	zones bool // the clocks are changed meanwhile, so that each time has its zone
+}
+
+// turns tells whether the clocks are changed between the beginning and the last time
+// that is shown.
+func (t *told) turns() bool {
+	_, first := t.story.At.Std().In(t.zone).Zone()
+	turned := func(at object.Time) bool {
+		_, offset := at.Std().In(t.zone).Zone()
+		return offset != first
+	}
+	return turned(t.story.At.Add(t.story.For)) ||
+		slices.ContainsFunc(t.out.Entries, func(e rehearse.Entry) bool { return turned(e.Time) }) ||
+		slices.ContainsFunc(t.out.Messages, func(m rehearse.Message) bool { return turned(m.Time) })
 }
 
 // row is one line of the table.
@@ -31,6 +46,7 @@ type row struct {
 func (t *told) table(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "If %s were %s from %s on%s. Nothing is sent.\n\n", t.story.Object, t.state(t.story.Object, t.story.State), t.stamp(t.story.At), t.lasts())
+	t.zones = t.turns()
 	rows := append(t.sent(), t.held()...)
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.at, b.at) })
 	tab := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -38,7 +54,7 @@ func (t *told) table(w io.Writer) error {
 		fmt.Fprintln(tab, "WHEN\tAFTER\tWHAT\tWHO\tOVER\tWHY")
 	}
 	for _, r := range rows {
-		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", t.clock(r.at), t.after(r.at), r.what, r.who, r.over, r.why)
+		fmt.Fprintf(tab, "%s\t%s\t%s\t%s\t%s\t%s\n", t.clock(r.at), t.after(r.at), r.what, r.who, r.over, client.OnClock(t.zone, r.why))
 	}
 	if err := tab.Flush(); err != nil {
 		return err
@@ -261,10 +277,14 @@ func (t *told) next() string {
 // clock returns a time, with the day if that is not the first.
 func (t *told) clock(at object.Time) string {
 	then, begin := at.Std().In(t.zone), t.story.At.Std().In(t.zone)
+	layout := "15:04:05"
 	if then.YearDay() != begin.YearDay() || then.Year() != begin.Year() {
-		return then.Format("2006-01-02 15:04:05")
+		layout = "2006-01-02 15:04:05"
 	}
-	return then.Format("15:04:05")
+	if t.zones {
+		layout += " MST"
+	}
+	return then.Format(layout)
 }
 
 func (t *told) stamp(at object.Time) string {

@@ -28,6 +28,12 @@ func TestNamesThatAreNowhereAreNotAnEmptyList(t *testing.T) {
 			t.Errorf("%s: %s %s", query, resp.Status, body)
 		}
 	}
+	if resp, body := ask(t, http.MethodGet, srv.URL+root+"/notifications?state=bad", ""); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "write one of OK, WARNING") {
+		t.Errorf("a state that there is not: %s %s", resp.Status, body)
+	}
+	if resp, body := ask(t, http.MethodGet, srv.URL+root+"/notifications?state=down", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"DOWN"`) || strings.Contains(body, `"CRITICAL"`) {
+		t.Errorf("narrowed to DOWN: %s %s", resp.Status, body)
+	}
 	for _, query := range []string{"object=web01", "contact=maria&kind=custom", "channel=email&object=web01", "contact=maria&since=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z"} {
 		if resp, body := ask(t, http.MethodGet, srv.URL+root+"/notifications?"+query, ""); resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s %s", query, resp.Status, body)

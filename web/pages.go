@@ -77,7 +77,7 @@ func (s *site) chrome(r *http.Request, title, section string) view.Chrome {
 	if id, ok := s.waiting(r); ok {
 		c.Live += "&did=" + url.QueryEscape(id)
 	}
-	s.abandoned.with(r.Context(), s, func(a *view.Abandonments) { c.Banners = append(c.Banners, a.Banner(s.unheard, s.Now())...) })
+	s.abandoned.with(r.Context(), s, func(a *view.Abandonments) { c.Banners = append(c.Banners, a.Banner(s.unheard)...) })
 	c.Banners = append(c.Banners, s.canary(s.Now()).Banner()...)
 	c.Banners = append(c.Banners, view.OffBanners(s.Projection.Set().Settings.On, &s.Projection.Program().Switches, s.Now())...)
 	if t, err := r.Cookie("jaque_theme"); err == nil && (t.Value == "dark" || t.Value == "light") {

@@ -24,6 +24,9 @@ func (k clock) at(s string) string {
 // inUTC finds the times in what the API says in sentences.
 var inUTC = regexp.MustCompile(`\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b`)
 
+// OnClock rewrites the times in a sentence, which are in UTC, on the clock of a zone.
+func OnClock(zone *time.Location, sentence string) string { return clock{zone}.text(sentence) }
+
 // text rewrites the times in a sentence of the API.
 func (k clock) text(s string) string {
 	return inUTC.ReplaceAllStringFunc(s, func(utc string) string {

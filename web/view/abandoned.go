@@ -70,26 +70,22 @@ func (a *Abandonments) Since() (n int, since object.Time) {
 
 // Banner says that people were not reached about problems that are still there and
 // that nobody took note of. problem returns since when an object has such a problem,
-// 0 = it has none.
-func (a *Abandonments) Banner(problem func(object.ID) object.Time, now time.Time) []Banner {
-	var since object.Time
-	n, objects, people := 0, map[object.ID]bool{}, map[string]bool{}
+// 0 = it has none. How many messages were given up stands where it leads to.
+func (a *Abandonments) Banner(problem func(object.ID) object.Time) []Banner {
+	objects, people := map[object.ID]bool{}, map[string]bool{}
 	for _, g := range a.final {
 		from := problem(g.Object)
 		if !g.abandoned || from == 0 || g.Time < from || a.reached[[2]string{string(g.Object), g.Contact}] >= from {
 			continue
 		}
 		objects[g.Object], people[g.Contact] = true, true
-		if n++; since == 0 || g.Time < since {
-			since = g.Time
-		}
 	}
-	if n == 0 {
+	if len(people) == 0 {
 		return nil
 	}
 	return []Banner{{
-		Text: Count(n, "notification was", "notifications were") + " given up since " + clock(since, now) + ": " +
-			Count(len(people), "contact was", "contacts were") + " not reached about " + Count(len(objects), "problem", "problems") + " that nobody took note of.",
+		Text: Count(len(people), "contact was", "contacts were") + " not reached about " + Count(len(objects), "problem", "problems") +
+			" that nobody took note of: every message to them was given up.",
 		Link: Link{Label: "See which", URL: abandonedURL},
 	}}
 }

@@ -26,6 +26,40 @@ func TestSpansShowTwoUnits(t *testing.T) {
 	}
 }
 
+func TestLengthsAreToTheSecondForAnHour(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		59 * time.Second: "59 s", time.Minute: "1 min", 110 * time.Second: "1 min 50 s", 59*time.Minute + 59*time.Second: "59 min 59 s",
+		time.Hour + 10*time.Second: "1 h", 76 * time.Hour: "3 d 4 h",
+	} {
+		if got := Length(d); got != want {
+			t.Errorf("%s is %q, want %q", d, got, want)
+		}
+	}
+}
+
+// Only what has stopped is said on every page.
+func TestACanaryThatHasStoppedIsABanner(t *testing.T) {
+	now := sample.Now
+	for name, c := range map[string]struct {
+		canary Canary
+		want   string
+	}{
+		"there is none":         {Canary{}, ""},
+		"it goes on":            {NewCanary(time.Minute, now.Add(-30*time.Second), now, "", "", now), ""},
+		"a round is on its way": {NewCanary(time.Minute, now.Add(-50*time.Second), now, "decided", "notifications are off", now), ""},
+		"it has stopped":        {NewCanary(time.Minute, now.Add(-90*time.Second), now, "decided", "notifications are off", now), "The canary has stopped at decided: notifications are off."},
+		"nobody knows where":    {NewCanary(time.Minute, now.Add(-5*time.Minute), now, "", "", now), "The canary has stopped: it is not proven that anybody would be told of a problem."},
+	} {
+		got := ""
+		for _, b := range c.canary.Banner() {
+			got += b.Text
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestMomentsHaveADirection(t *testing.T) {
 	for d, want := range map[time.Duration]string{-time.Minute: "in 1 min", time.Minute: "1 min ago"} {
 		w := NewWhen(object.At(sample.Now.Add(-d)), sample.Now)
