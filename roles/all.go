@@ -141,6 +141,10 @@ func (a *appliance) status() web.Status {
 	if a.reloader != nil {
 		s.Reload = a.reloader.last()
 	}
+	if a.writing != nil {
+		s.Members = a.writing.engines()
+		s.Reload = web.Reload{At: a.started, OK: true, Generation: a.config.Set.Generation}
+	}
 	if a.engine == nil {
 		return s
 	}

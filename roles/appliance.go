@@ -57,12 +57,13 @@ type appliance struct {
 	commands   *commandfile.Pipe // nil without -command-file
 	group      *service.Group
 	services   []service.Service
-	troubles   []func() []string  // each says in sentences what is wrong with a part
-	instance   string             // of this process run
-	live       atomic.Bool        // the projection has caught up with the log
-	folding    sync.Mutex         // held while a follower folds, and while its config is switched
-	submitting *submitting        // nil where commands are not handed on
-	heard      func(*event.Event) // each event that a follower has folded; nil = nobody asks
+	troubles   []func() []string    // each says in sentences what is wrong with a part
+	instance   string               // of this process run
+	live       atomic.Bool          // the projection has caught up with the log
+	folding    sync.Mutex           // held while a follower folds, and while its config is switched
+	submitting *submitting          // nil where commands are not handed on
+	writing    *writing             // which engine writes the log, in a process that only shows it
+	heard      []func(*event.Event) // who asks for each event that a follower has folded
 	undo       []func() error
 }
 

@@ -31,8 +31,8 @@ func (a *appliance) follow(context.Context) error {
 			for i := range events {
 				a.proj.Apply(&events[i])
 				a.learnZone(&events[i])
-				if a.heard != nil {
-					a.heard(&events[i])
+				for _, hear := range a.heard {
+					hear(&events[i])
 				}
 			}
 			return nil

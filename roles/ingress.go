@@ -123,7 +123,7 @@ func (a *appliance) openSubmitting(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.submitting, a.heard = s, s.tracker.See
+	a.submitting, a.heard = s, append(a.heard, s.tracker.See)
 	a.add(service.Service{Name: "commands", Needs: a.names(), Run: s.client.Run})
 	return nil
 }

@@ -45,7 +45,7 @@ func (a *appliance) makeNotifier(context.Context) (err error) {
 	// The engine may run by a newer config than this process.
 	x.channels.behind = true
 	n.roster.change = x.Kick
-	a.heard = n.hear
+	a.heard = append(a.heard, func(e *event.Event) { n.hear(e) })
 	a.delivery = x
 	a.troubles = append(a.troubles, n.roster.trouble)
 	a.add(service.Service{Name: "notifiers", Needs: a.names(), Run: n.run})

@@ -2,7 +2,10 @@ package roles
 
 import (
 	"context"
+	"sync"
 
+	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -48,5 +51,53 @@ func (a *appliance) readsOnly() string {
 // makeUI adds what a process that only reads says about itself.
 func (a *appliance) makeUI(context.Context) error {
 	a.troubles = append(a.troubles, a.away)
+	a.writing = &writing{}
+	a.heard = append(a.heard, a.writing.hear)
+	a.add(service.Service{Name: "writers", Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
+		ready()
+		// Not to know it costs nothing but its name on a page.
+		events, err := a.journal.History(ctx, journal.Query{Kinds: []event.Kind{event.EngineJoined, event.EngineLeft}, Limit: 1})
+		if err != nil && ctx.Err() == nil {
+			a.p.Logger.Warn("which engine writes the log is not known until one joins", "err", err)
+		}
+		for i := range events {
+			a.writing.hear(&events[i])
+		}
+		<-ctx.Done()
+		return nil
+	}})
 	return nil
+}
+
+// writing is the engine that writes the log, as the log tells.
+type writing struct {
+	mu  sync.Mutex
+	seq uint64 // of the event that said so
+	id  string // "" = none since the last one left
+}
+
+// hear takes in that an engine joined or left; the newest event counts.
+func (w *writing) hear(e *event.Event) {
+	if e.Kind != event.EngineJoined && e.Kind != event.EngineLeft {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e.Seq <= w.seq {
+		return
+	}
+	w.seq, w.id = e.Seq, ""
+	if e.Kind == event.EngineJoined {
+		w.id = e.Writer
+	}
+}
+
+// engines returns the ids of those that write.
+func (w *writing) engines() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.id == "" {
+		return nil
+	}
+	return []string{w.id}
 }
