@@ -95,6 +95,9 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	if a.engine != nil {
 		o.Commands = commander{a.engine}
 	}
+	if a.writing != nil {
+		o.Owner = a.writing.owner
+	}
 	if a.submitting != nil {
 		o.Submit = a.submitting
 	}

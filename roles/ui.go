@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/service"
 )
@@ -90,6 +91,13 @@ func (w *writing) hear(e *event.Event) {
 	if e.Kind == event.EngineJoined {
 		w.id = e.Writer
 	}
+}
+
+// owner returns the engine that checks an object: there is one at a time.
+func (w *writing) owner(object.ID) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.id
 }
 
 // engines returns the ids of those that write.
