@@ -21,7 +21,7 @@ type posted struct {
 }
 
 // receiver is a web server that takes messages; one whose path begins with /down
-// does not.
+// does not, and /gone refuses them for good.
 func receiver(t *testing.T) (url string, got chan posted) {
 	t.Helper()
 	got = make(chan posted, 100)
@@ -34,8 +34,11 @@ func receiver(t *testing.T) (url string, got chan posted) {
 		if err != nil {
 			t.Errorf("%s: %v in %s", r.URL.Path, err, body)
 		}
-		if strings.HasPrefix(p.path, "/down") {
+		switch {
+		case strings.HasPrefix(p.path, "/down"):
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case strings.HasPrefix(p.path, "/gone"):
+			w.WriteHeader(http.StatusNotFound)
 		}
 		got <- p
 	}))
@@ -110,5 +113,50 @@ func TestARoleThatDoesAllDeliversWhatItDecides(t *testing.T) {
 	x.until("/metrics", "jaque_notify_open 1")
 	if err := x.stop(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A problem of which nothing arrived has no end that could be told.
+func TestNoRecoveryOfAProblemThatWasRefused(t *testing.T) {
+	url, got := receiver(t)
+	x := startAll(t, folder(t, fmt.Sprintf(paging, url+"/gone")))
+	x.until("/readyz", "ok")
+	x.submit("CRITICAL")
+	if p := wait(t, got); p.path != "/gone" || p.Kind != "PROBLEM" {
+		t.Fatalf("posted %+v", p)
+	}
+	x.until("/metrics", "jaque_engine_notifications_missed_total 1")
+	x.until("/api/v1/events?kind=notification.missed", "web01!door")
+	x.submit("OK")
+	x.until("/api/v1/services/web01/door", `"state":"OK"`)
+	if code, text := x.call(http.MethodGet, "/api/v1/notifications?kind=RECOVERY&outcome=sent", ""); code != http.StatusOK || strings.Contains(text, "RECOVERY") {
+		t.Errorf("%d %s", code, text)
+	}
+	if err := x.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) > 0 {
+		t.Errorf("posted %+v", <-got)
+	}
+}
+
+// The address outside hears of complete rounds alone.
+func TestTheAddressOfTheCanaryIsNotTested(t *testing.T) {
+	url, got := receiver(t)
+	x := startAll(t, folder(t, "package site\ndelivery: canary: {every: \"1h\", url: \""+url+"/ping\"}\n"))
+	x.until("/readyz", "ok")
+	code, text := x.call(http.MethodPost, "/api/v1/notify/test", `{"contact":"canary"}`)
+	if code != http.StatusBadRequest || !strings.Contains(text, "complete rounds of the canary alone") {
+		t.Errorf("%d %s", code, text)
+	}
+	code, text = x.call(http.MethodPost, "/api/v1/commands", `{"command":"submit-result","object":"jaque!canary","state":"OK","output":"fine"}`)
+	if code == http.StatusAccepted || !strings.Contains(text, "a submitted result proves nothing") {
+		t.Errorf("%d %s", code, text)
+	}
+	if err := x.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) > 0 {
+		t.Errorf("posted %+v", <-got)
 	}
 }

@@ -33,7 +33,7 @@ var words = map[event.Kind]string{
 	event.EngineLeft: "engine left", event.EpochRaised: "epoch raised", event.ConfigLoaded: "configuration loaded",
 	event.NotificationIntended: "notification due", event.NotificationSuppressed: "notification suppressed",
 	event.NotificationDelivered: "notification delivered", event.NotificationFailed: "notification failed",
-	event.NotificationAbandoned: "notification abandoned", event.NotificationRequested: "notification asked for",
+	event.NotificationAbandoned: "notification abandoned", event.NotificationMissed: "notification reached nobody", event.NotificationRequested: "notification asked for",
 	event.CheckScheduled: "check asked for", event.HandlerRan: "event handler ran", event.RootChanged: "root cause changed",
 }
 
