@@ -86,8 +86,8 @@ func (r *reloader) reload(ctx context.Context) {
 		r.kept(lines)
 		return
 	}
-	change := config.Diff(r.a.proj.Set(), next.Set)
-	if err := r.switchTo(ctx, next, engine.Change(change)); err != nil {
+	change, err := r.switchTo(ctx, next)
+	if err != nil {
 		log.Error("config was not switched, the running one is kept", "err", err)
 		r.kept([]string{fmt.Sprintf("the engine did not take it: %v", err)})
 		return
@@ -110,18 +110,21 @@ func (r *reloader) reload(ctx context.Context) {
 		"removed", len(change.Removed), "changed", len(change.Changed), "took", time.Since(began))
 }
 
-// switchTo lets the objects be those of another generation: by the engine, or where
-// the log is only followed between two batches of it.
-func (r *reloader) switchTo(ctx context.Context, next *config.Config, change engine.Change) error {
+// switchTo lets the objects be those of another generation and returns what that
+// changed: by the engine, or where the log is only followed between two batches of it.
+func (r *reloader) switchTo(ctx context.Context, next *config.Config) (config.Change, error) {
 	if r.a.engine == nil {
 		r.a.folding.Lock()
 		defer r.a.folding.Unlock()
-		r.a.proj.Replace(r.a.followedSet(next))
-		return nil
+		set := r.a.followedSet(next)
+		change := config.Diff(r.a.proj.Set(), set)
+		r.a.proj.Replace(set)
+		return change, nil
 	}
+	change := config.Diff(r.a.proj.Set(), next.Set)
 	// The checks know both generations' objects before the engine asks for one.
 	r.checks.use(next)
-	return r.a.engine.Reload(ctx, next.Set, change)
+	return change, r.a.engine.Reload(ctx, next.Set, engine.Change(change))
 }
 
 func (r *reloader) succeeded(c *config.Config) {

@@ -347,25 +347,30 @@ func (x *today) counted() (accepted, refused int) {
 // every event.
 func (x *today) readLog(each func(*event.Event)) *projection.Projection {
 	x.t.Helper()
-	ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute)
+	return readLog(x.t, bus.Options{Data: filepath.Join(x.dir, "data")}, x.site, each)
+}
+
+func readLog(t *testing.T, o bus.Options, site string, each func(*event.Event)) *projection.Projection {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	quiet := slog.New(slog.DiscardHandler)
-	b, err := bus.Open(ctx, bus.Options{Data: filepath.Join(x.dir, "data"), Logger: quiet})
+	o.Logger = slog.New(slog.DiscardHandler)
+	b, err := bus.Open(ctx, o)
 	if err != nil {
-		x.t.Fatalf("open the log: %v", err)
+		t.Fatalf("open the log: %v", err)
 	}
 	defer func() { _ = b.Close(context.Background()) }()
-	j, err := journal.OpenJetStream(ctx, b, journal.Options{Logger: quiet})
+	j, err := journal.OpenJetStream(ctx, b, journal.Options{Logger: o.Logger})
 	if err != nil {
-		x.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer func() { _ = j.Close(context.Background()) }()
-	c, problems := config.Load(x.site, config.Options{AllZonesLocal: true})
+	c, problems := config.Load(site, config.Options{AllZonesLocal: true})
 	if len(problems) > 0 {
-		x.t.Fatal(problems)
+		t.Fatal(problems)
 	}
 	p := projection.New(c.Set)
-	follow(x.t, j, p, journal.Position{}, each)
+	follow(t, j, p, journal.Position{}, each)
 	return p
 }
 

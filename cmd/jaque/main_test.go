@@ -84,8 +84,16 @@ type running struct {
 	url   string
 }
 
-// launch starts role all on a config and waits until it serves HTTP.
+// launch starts a role on a config and waits until it serves HTTP.
 func launch(t *testing.T, args ...string) *running {
+	t.Helper()
+	r := spawn(t, args...)
+	r.served()
+	return r
+}
+
+// spawn starts the program.
+func spawn(t *testing.T, args ...string) *running {
 	t.Helper()
 	args = append([]string{"-listen", "127.0.0.1:0", "-log-format", "json", "-log-level", "debug"}, args...)
 	r := &running{t: t, cmd: command(t, args...), lines: make(chan map[string]any, 10000)}
@@ -98,8 +106,15 @@ func launch(t *testing.T, args ...string) *running {
 	}
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
 	go r.read(pipe)
-	r.url = "http://" + fmt.Sprint(r.await("serving http")["address"])
 	return r
+}
+
+// served waits until it serves HTTP.
+func (r *running) served() {
+	r.t.Helper()
+	if r.url == "" {
+		r.url = "http://" + fmt.Sprint(r.await("serving http")["address"])
+	}
 }
 
 func (r *running) read(pipe io.Reader) {
