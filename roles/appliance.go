@@ -117,7 +117,12 @@ func (a *appliance) cleanUp() error {
 	return errors.Join(errs...)
 }
 
-func (a *appliance) add(s service.Service) { a.services = append(a.services, s) }
+func (a *appliance) add(s service.Service) {
+	if a.p.wrap != nil {
+		s = a.p.wrap(s)
+	}
+	a.services = append(a.services, s)
+}
 
 // names are those of the services so far.
 func (a *appliance) names() []string {

@@ -78,7 +78,7 @@ func (a *appliance) watchFleet(ctx context.Context) error {
 		ready()
 		select {
 		case <-w.Failed():
-			return errors.Join(w.Err(), w.Close())
+			return errors.Join(service.Fail(ctx, w.Err()), w.Close())
 		case <-ctx.Done():
 			return w.Close()
 		}

@@ -83,7 +83,7 @@ func (n *notifier) run(ctx context.Context, ready func()) (err error) {
 	}
 	defer func() { err = errors.Join(err, n.leave(ctx)) }()
 	if err := n.join(ctx); err != nil {
-		return unlessOver(ctx, err)
+		return unlessOver(ctx, service.Fail(ctx, err)) // leaving takes a while: it is told of before
 	}
 	if !n.settle(ctx) {
 		return nil

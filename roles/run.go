@@ -9,6 +9,7 @@ import (
 
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/listen"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // Process is what a role gets from the process it runs in.
@@ -27,6 +28,8 @@ type Process struct {
 	// Started is called once, when the role serves HTTP, with the address;
 	// nil = nobody asks.
 	Started func(address string)
+
+	wrap func(service.Service) service.Service // of tests that end a service; nil = none
 }
 
 // ErrNotReleased says that a role exists in the contract, not yet in this build.
