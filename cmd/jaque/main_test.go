@@ -227,7 +227,7 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 			"jaque: -heartbeat-ttl: \"soon\" is not a duration; write 10s or 1m\n" + more,
 		},
 		"an unknown command": {[]string{"chek-config"}, 2, "jaque: there is no command \"chek-config\", only check-config, " +
-			"demo, version, help, ack, comment, notify, downtime, check-now, submit, enable, disable, set, explain, notifications, or flags for a role; " +
+			"demo, credentials, version, help, ack, comment, notify, downtime, check-now, submit, enable, disable, set, explain, notifications, workers, or flags for a role; " +
 			"did you mean check-config?\n" + more},
 		"a command for a running jaque that is written wrongly": {[]string{"ack", "web01"}, 2, "jaque ack: -comment is missing; say what others should know\n" +
 			"jaque ack: run \"jaque help ack\" for how it is written\n"},

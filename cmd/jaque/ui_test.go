@@ -32,6 +32,7 @@ services: s: {on: {}, interval: "1s", retry: "1s", attempts: 1, check: dummy: {s
 // S026, S028, S036 to S038: a ui shows what the log says, hands commands to the
 // engines and ignores SIGHUP.
 func TestAUIHandsCommandsToTheEngines(t *testing.T) {
+	t.Parallel()
 	x := &split{t: t, nats: startNATS(t), dir: t.TempDir(), site: site(t, shown)}
 	url := x.nats.ClientURL()
 	start := func() {
