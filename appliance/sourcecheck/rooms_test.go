@@ -18,7 +18,7 @@ var keepers = []struct {
 	tests   []string
 	instead string
 }{
-	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/access", "cmd/jaque"}, "the embedded server is started by appliance/bus"},
+	{"github.com/nats-io/nats-server", []string{"appliance/bus"}, []string{"appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/access", "roles", "cmd/jaque"}, "the embedded server is started by appliance/bus"},
 	{
 		"github.com/nats-io/nats.go",
 		[]string{"appliance/bus", "appliance/journal", "appliance/queue", "appliance/coordination", "appliance/ingress", "appliance/sink/target", "appliance/sink/position"},
