@@ -200,7 +200,8 @@ func (s *JetStream) beat(ctx context.Context, m membership.Member, at uint64) er
 }
 
 // change applies fn to the view record by compare-and-set until it succeeds or
-// ctx ends. Lost races and unknown outcomes are read again.
+// ctx ends. Lost races and unknown outcomes are read again, unless the connection
+// was closed for good.
 func (s *JetStream) change(ctx context.Context, fn func(v membership.View, exists bool) membership.View) (membership.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*s.ttl)
 	defer cancel()
@@ -208,6 +209,9 @@ func (s *JetStream) change(ctx context.Context, fn func(v membership.View, exist
 		v, err := s.try(ctx, fn)
 		if err == nil {
 			return v, nil
+		}
+		if errors.Is(err, nats.ErrConnectionClosed) {
+			return membership.View{}, err
 		}
 		pause := s.ttl / 20
 		if errors.Is(err, errConflict) {

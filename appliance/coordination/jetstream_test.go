@@ -226,6 +226,21 @@ func TestAWatchThatEndsEndsTheMember(t *testing.T) {
 	})
 }
 
+func TestNobodyLeavesOverAClosedConnection(t *testing.T) {
+	fleet(t, func(t *testing.T, b *bus.Bus, keys bucket) {
+		a := start(t, keys, Engines, "a", "1")
+		b.Conn().Close()
+		began := time.Now()
+		if err := a.Leave(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "leave membership: ") {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it was tried for %s", took)
+		}
+		a.kill()
+	})
+}
+
 func TestBucketsAreApart(t *testing.T) {
 	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
 		var all []*member
