@@ -180,8 +180,8 @@ func TestAProcessThatLosesAServiceIsNeverHealthyAgain(t *testing.T) {
 			}
 		}
 	})
-	if refused.Load() == 0 {
-		t.Error("health was never asked while a process ended")
+	if n := lost.Load(); n > 40 && refused.Load() == 0 { // the listener of a single one may be gone at once
+		t.Errorf("%d processes ended, and health was never asked meanwhile", n)
 	}
 	t.Logf("%d services of %d roles ended by themselves; health was refused %d times until the processes were gone",
 		lost.Load(), len(roles), refused.Load())
