@@ -62,7 +62,7 @@ func TestOpenDeclaresEverythingAndKeepsItOverARestart(t *testing.T) {
 	if c := got["JAQUE_RESULTS"]; c.PersistMode != jetstream.AsyncPersistMode || c.MaxAge != DefaultResultsAge || c.MaxBytes != DefaultResultsBytes {
 		t.Errorf("results = %+v", c)
 	}
-	if c := got["KV_JAQUE_MEMBERS"]; c.SubjectDeleteMarkerTTL != markerTTL {
+	if c := got["KV_JAQUE_MEMBERS"]; c.AllowRollup || !c.AllowMsgTTL || c.MaxMsgsPerSubject != 1 {
 		t.Errorf("members = %+v", c)
 	}
 	if !strings.Contains(lines.String(), "retention changed") {

@@ -37,17 +37,14 @@ type store struct {
 	ensure  func(ctx context.Context, js jetstream.JetStream) error
 }
 
-// markerTTL is how long the server tells watchers that a key has expired.
-const markerTTL = 5 * time.Minute
-
 // stores is the one table of what stands on the server.
 func stores(n Names, r Retention) []store {
 	return []store{
 		{stream: n.Log, ensure: ensureStream(logStream(n, r))},
 		{stream: n.Results, derived: true, ensure: ensureStream(resultsStream(n, r))},
 		{stream: "OBJ_" + n.Snapshots, derived: true, ensure: ensureObjects(n.Snapshots)},
-		{stream: "KV_" + n.Members, derived: true, ensure: ensureBucket(n.Members, "heartbeats and views")},
-		{stream: "KV_" + n.State, ensure: ensureBucket(n.State, "sessions, sink positions, join tokens")},
+		{stream: "KV_" + n.Members, derived: true, ensure: ensureStream(bucketStream(n.Members, "heartbeats and views"))},
+		{stream: "KV_" + n.State, ensure: ensureStream(bucketStream(n.State, "sessions, sink positions, join tokens"))},
 	}
 }
 
@@ -84,13 +81,21 @@ func ensureStream(c jetstream.StreamConfig) func(context.Context, jetstream.JetS
 	}
 }
 
-func ensureBucket(name, what string) func(context.Context, jetstream.JetStream) error {
-	return func(ctx context.Context, js jetstream.JetStream) error {
-		_, err := js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: name, Description: what, History: 1, Storage: jetstream.FileStorage,
-			LimitMarkerTTL: markerTTL, Replicas: 1,
-		})
-		return err
+// bucketDuplicates is how long the server remembers the ids of writes to a bucket, as
+// it does by itself.
+const bucketDuplicates = 2 * time.Minute
+
+// bucketStream is the stream behind a bucket of keys, as the client would make it but
+// without roll-ups: with them whoever may write one key could empty the whole bucket.
+// The server allows them wherever it leaves markers of keys that expired, so that there
+// are none; who wants to know that a key is gone must look.
+func bucketStream(name, what string) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Description: what,
+		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
+		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1,
+		Discard: jetstream.DiscardNew, Duplicates: bucketDuplicates,
+		AllowDirect: true, AllowMsgTTL: true, DenyDelete: true, Replicas: 1,
 	}
 }
 
