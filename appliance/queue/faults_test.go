@@ -315,7 +315,8 @@ func TestAServerKeepsZonesApart(t *testing.T) {
 		probes := []string{
 			lq.names.result("e", "dmz"), dmz.Inbox + ".x", er.Inbox + ".x", lq.names.worker("dmz"), lq.names.check("dmz"), lq.names.check("lab"),
 			"$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-dmz", "$JS.ACK.JAQUE_WORK.zone-dmz.1.1.1.1.0", "$JS.API.STREAM.MSG.GET.JAQUE_WORK",
-			"$JS.API.STREAM.DELETE.JAQUE_WORK", "$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-lab.jaque.work.check.dmz", "jaque.log.web01", "$KV.JAQUE_MEMBERS.x",
+			"$JS.API.STREAM.DELETE.JAQUE_WORK", "$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-lab.jaque.work.check.dmz", "$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-lab.jaque.work.check.lab",
+			"jaque.log.web01", "$KV.JAQUE_MEMBERS.x",
 		}
 		for _, subject := range probes {
 			if err := lq.nc.Publish(subject, []byte("{}")); err != nil {

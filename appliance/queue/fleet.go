@@ -174,6 +174,8 @@ type announcement struct {
 	Capacity    int    `json:"capacity"`
 	Running     int    `json:"running"`
 	Leaving     bool   `json:"leaving,omitempty"`
+	// Queueless asks the engines to make the zone's queue, which is not there.
+	Queueless bool `json:"queueless,omitempty"`
 }
 
 // Bounds of what an announcement may make the fleet remember: they come from

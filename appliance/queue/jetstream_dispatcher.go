@@ -20,6 +20,7 @@ type jetDispatcher struct {
 	id     string
 	orders *orders
 	fleet  *Fleet
+	zones  *zoneQueues
 
 	mu    sync.Mutex
 	again chan struct{} // closed and replaced when the connection came back
@@ -35,11 +36,11 @@ func (q *JetStream) Dispatcher(ctx context.Context, engine string) (Dispatcher, 
 		return nil, err
 	}
 	d := &jetDispatcher{
-		side: newSide(q), id: engine, orders: newOrders(q.metrics), fleet: newFleet(q.timing.silent), again: make(chan struct{}),
+		side: newSide(q), id: engine, orders: newOrders(q.metrics), fleet: newFleet(q.timing.silent), zones: newZoneQueues(), again: make(chan struct{}),
 	}
 	_, err := d.subscribe(q.names.root+".result."+token(engine)+".*", d.receive)
 	if err == nil {
-		_, err = d.subscribe(q.names.root+".worker.*", func(m *nats.Msg) { q.announced(d.fleet, m) })
+		_, err = d.subscribe(q.names.root+".worker.*", d.heard)
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -61,6 +62,7 @@ func (d *jetDispatcher) reconnects() {
 	for {
 		select {
 		case <-d.back:
+			d.zones.forget("")
 			d.queue.returned(d.fleet)
 			d.mu.Lock()
 			close(d.again)
@@ -144,11 +146,15 @@ func (d *jetDispatcher) send(ctx context.Context, it *Item, data []byte, began t
 	m := &nats.Msg{Subject: d.queue.names.check(it.Zone), Data: data}
 	for {
 		left := it.Life - time.Since(began)
-		err := d.publish(ctx, m, it.ID, left)
+		err := d.ensure(ctx, it.Zone)
+		if err == nil {
+			err = d.publish(ctx, m, it.ID, left)
+		}
 		if err == nil || left <= sendPause || final(err) {
 			return err
 		}
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
+			d.zones.forget("")
 			err = errors.Join(err, d.redeclare(ctx))
 		}
 		select {

@@ -33,10 +33,10 @@ type jetSource struct {
 	gone    bool // tests: the process is dead
 }
 
-// Source makes the consumers of the worker's zones and begins to pull. The
-// capacity is divided evenly among the zones, with at least one item for each.
-// Until an engine has made the stream the worker waits for it.
-func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
+// Source begins to pull. The capacity is divided evenly among the zones, with at
+// least one item for each. Until an engine has made the queue of a zone the worker
+// waits for it.
+func (q *JetStream) Source(_ context.Context, w Worker) (Source, error) {
 	w.Zones = slices.Clone(w.Zones)
 	if err := w.check(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 	s.items = make(chan Delivery, share*len(w.Zones))
 	for _, zone := range w.Zones {
 		p := &puller{queue: q, zone: zone, share: share, inbox: q.nc.NewInbox()}
-		p.fresh = func() error { return s.fresh(p) }
+		p.missing = func() { s.announce(false) }
 		s.pullers = append(s.pullers, p)
 		var err error
 		if p.sub, err = s.subscribe(p.inbox, func(m *nats.Msg) { s.receive(p, m) }); err != nil {
@@ -58,26 +58,10 @@ func (q *JetStream) Source(ctx context.Context, w Worker) (Source, error) {
 	}
 	s.follow()
 	for _, p := range s.pullers {
-		if err := q.declareZone(ctx, p.zone); err != nil {
-			q.log.Warn("the queue is not there yet, waiting for an engine", "zone", p.zone, "err", err)
-			p.rest(noQueue)
-			continue
-		}
 		p.ask()
 	}
 	go s.live()
 	return s, nil
-}
-
-// fresh makes the consumer of a zone again.
-func (s *jetSource) fresh(p *puller) error {
-	ctx, cancel := context.WithTimeout(context.Background(), sendWait)
-	defer cancel()
-	err := s.queue.declareZone(ctx, p.zone)
-	if err != nil {
-		s.queue.log.Debug("the consumer could not be made, trying again", "zone", p.zone, "err", err)
-	}
-	return err
 }
 
 // live announces the worker and asks again what was lost on the way.
@@ -116,16 +100,16 @@ func (s *jetSource) announce(leaving bool) {
 	for _, p := range s.pullers {
 		running += p.running()
 	}
-	for _, zone := range s.Zones {
+	for _, p := range s.pullers {
 		data, err := json.Marshal(announcement{
-			Version: Version, ID: s.ID, Program: s.Version, Zone: zone, Understands: Version,
-			Capacity: s.Capacity, Running: running, Leaving: leaving,
+			Version: Version, ID: s.ID, Program: s.Version, Zone: p.zone, Understands: Version,
+			Capacity: s.Capacity, Running: running, Leaving: leaving, Queueless: p.queueless(),
 		})
 		if err == nil {
-			err = s.queue.nc.Publish(s.queue.names.worker(zone), data)
+			err = s.queue.nc.Publish(s.queue.names.worker(p.zone), data)
 		}
 		if err != nil {
-			s.queue.log.Debug("worker could not be announced, trying again", "zone", zone, "err", err)
+			s.queue.log.Debug("worker could not be announced, trying again", "zone", p.zone, "err", err)
 		}
 	}
 }

@@ -12,21 +12,23 @@ import (
 
 // Timing of pull requests.
 const (
-	pullLife  = 20 * time.Second // how long one request waits at the server
-	pullGrace = 3 * time.Second  // after which a request that is not ended counts as lost
-	pullPause = time.Second      // after a request that the server refused
+	pullLife   = 20 * time.Second // how long one request waits at the server
+	pullGrace  = 3 * time.Second  // after which a request that is not ended counts as lost
+	pullPause  = time.Second / 10 // after a request that the server refused; doubles with each
+	pullPauses = time.Second      // the longest
+	pullAgain  = time.Second / 2  // how long the first request after that waits, which shows whether all is well
 )
 
 // puller asks the server for the items of one zone, never for more than its
 // share of the worker's capacity. Requests of its own, on one subscription, cost
 // a fraction of the client library's, which makes a subscription for each.
 type puller struct {
-	queue *JetStream
-	zone  string
-	share int
-	inbox string
-	sub   *nats.Subscription
-	fresh func() error // makes the consumer again; called on a goroutine
+	queue   *JetStream
+	zone    string
+	share   int
+	inbox   string
+	sub     *nats.Subscription
+	missing func() // tells that the queue is not there; called on a goroutine
 
 	mu      sync.Mutex
 	held    int    // items in the worker's hands
@@ -34,6 +36,7 @@ type puller struct {
 	pulls   []pull // what asked consists of, oldest first
 	stopped bool
 	resting bool   // after a refusal
+	refused int    // requests since the server has sent something else
 	reason  string // of the last refusal, "" once the server has sent something else
 }
 
@@ -56,14 +59,18 @@ func (p *puller) ask() {
 		p.mu.Unlock()
 		return
 	}
+	life := pullLife
+	if p.reason != "" {
+		life = pullAgain
+	}
 	p.asked += n
-	p.pulls = append(p.pulls, pull{left: n, ends: now.Add(pullLife + pullGrace)})
+	p.pulls = append(p.pulls, pull{left: n, ends: now.Add(life + pullGrace)})
 	p.mu.Unlock()
 
 	request, err := json.Marshal(struct {
 		Batch   int           `json:"batch"`
 		Expires time.Duration `json:"expires"`
-	}{n, pullLife})
+	}{n, life})
 	if err == nil {
 		err = p.queue.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+p.queue.names.stream+"."+p.queue.names.consumer(p.zone), p.inbox, request)
 	}
@@ -78,7 +85,7 @@ func (p *puller) got() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answered(1)
-	p.reason = ""
+	p.reason, p.refused = "", 0
 	if p.stopped || p.held >= p.share {
 		return false
 	}
@@ -134,7 +141,7 @@ func (p *puller) status(m *nats.Msg) {
 			left = p.asked
 		}
 		p.answered(left)
-		p.reason = ""
+		p.reason, p.refused = "", 0
 		p.mu.Unlock()
 		p.ask()
 		return
@@ -143,13 +150,12 @@ func (p *puller) status(m *nats.Msg) {
 	if status == "503" { // nobody answers at the consumer's subject
 		reason = noQueue
 	}
-	p.queue.log.Warn("the server refuses to send items", "zone", p.zone, "status", status, "reason", reason)
-	p.rest(reason)
+	p.rest(status, reason)
 }
 
-// noQueue is why no items arrive before an engine has made the stream, and after a
-// restart of its server.
-const noQueue = "the queue is not there; start an engine"
+// noQueue is why no items arrive before an engine has made the queue of the zone, and
+// after a restart of its server.
+const noQueue = "no engine has made the queue of the zone yet"
 
 // trouble says why no items arrive, "" if nothing is known to keep them.
 func (p *puller) trouble() string {
@@ -158,26 +164,41 @@ func (p *puller) trouble() string {
 	if p.reason == "" {
 		return ""
 	}
+	if p.reason == noQueue {
+		return "no engine has made the queue of zone " + p.zone + " yet; start one"
+	}
 	return "no checks of zone " + p.zone + " arrive: " + p.reason
 }
 
-// rest waits a moment, makes the consumer again, which a server that was
-// restarted has forgotten, and goes on.
-func (p *puller) rest(reason string) {
+// queueless tells whether the server has no queue of the zone.
+func (p *puller) queueless() bool {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason == noQueue
+}
+
+// rest waits a moment after a refusal and goes on. A queue that is not there, which a
+// server that was restarted has forgotten, is asked for.
+func (p *puller) rest(status, reason string) {
+	p.mu.Lock()
+	if p.reason != reason {
+		p.queue.log.Warn("the server sends no items, trying again", "zone", p.zone, "status", status, "reason", reason)
+	}
 	p.asked, p.pulls, p.reason = 0, nil, reason
 	if p.resting || p.stopped {
 		p.mu.Unlock()
 		return
 	}
 	p.resting = true
+	pause := min(pullPause<<p.refused, pullPauses)
+	p.refused = min(p.refused+1, 10)
 	p.mu.Unlock()
-	time.AfterFunc(pullPause, func() {
-		err := p.fresh()
+	if reason == noQueue {
+		go p.missing()
+	}
+	time.AfterFunc(pause, func() {
 		p.mu.Lock()
-		if p.resting = false; err == nil {
-			p.reason = ""
-		}
+		p.resting = false
 		p.mu.Unlock()
 		p.ask()
 	})

@@ -12,7 +12,8 @@ type Rights struct {
 
 // WorkerRights returns those of a worker under the name of its credentials. It
 // reads the work of its zones and answers it, and nothing else: the zone is part
-// of every subject it uses.
+// of every subject it uses. It cannot make a consumer, whose deliveries the server
+// sends wherever its maker says.
 func WorkerRights(prefix, name string, zones []string) Rights {
 	n := namesFor(prefix)
 	r := Rights{Inbox: "_INBOX.worker." + token(name)}
@@ -20,15 +21,15 @@ func WorkerRights(prefix, name string, zones []string) Rights {
 	for _, zone := range zones {
 		consumer := n.stream + "." + n.consumer(zone)
 		r.Publish = append(r.Publish,
-			"$JS.API.CONSUMER.CREATE."+consumer+"."+n.check(zone), "$JS.API.CONSUMER.MSG.NEXT."+consumer, "$JS.ACK."+consumer+".>",
+			"$JS.API.CONSUMER.MSG.NEXT."+consumer, "$JS.ACK."+consumer+".>",
 			n.root+".result.*."+token(zone), n.worker(zone))
 	}
 	return r
 }
 
 // EngineRights returns those of an engine: it writes work for every zone, makes
-// the stream, and reads its own results and what workers announce. It cannot
-// read work, so that it cannot take any from the workers.
+// the stream and the consumers from which the workers pull, and reads its own results
+// and what workers announce. It cannot pull.
 func EngineRights(prefix, engine string) Rights {
 	n := namesFor(prefix)
 	r := Rights{Inbox: "_INBOX.engine." + token(engine)}
@@ -36,6 +37,7 @@ func EngineRights(prefix, engine string) Rights {
 	r.Publish = []string{
 		n.root + ".check.*", n.hello(), "_INBOX.worker.*.>",
 		"$JS.API.STREAM.CREATE." + n.stream, "$JS.API.STREAM.UPDATE." + n.stream, "$JS.API.STREAM.INFO." + n.stream,
+		"$JS.API.CONSUMER.CREATE." + n.stream + ".*." + n.root + ".check.*",
 	}
 	return r
 }

@@ -21,7 +21,7 @@ type Watch struct {
 // the right to ask it hears them after a moment all the same.
 func (q *JetStream) Watch(ctx context.Context) (*Watch, error) {
 	w := &Watch{side: newSide(q), fleet: newFleet(q.timing.silent)}
-	if _, err := w.subscribe(q.names.root+".worker.*", func(m *nats.Msg) { q.announced(w.fleet, m) }); err != nil {
+	if _, err := w.subscribe(q.names.root+".worker.*", func(m *nats.Msg) { _, _ = q.announced(w.fleet, m) }); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	w.follow()
@@ -71,16 +71,17 @@ func (q *JetStream) returned(f *Fleet) {
 
 // announced takes in what workers say of themselves. The zone that counts is that
 // of the subject, which the server checks.
-func (q *JetStream) announced(f *Fleet, m *nats.Msg) {
+func (q *JetStream) announced(f *Fleet, m *nats.Msg) (a announcement, ok bool) {
 	a, err := decodeAnnouncement(m.Data)
 	if err == nil && q.names.worker(a.Zone) != m.Subject {
 		err = fmt.Errorf("announcement for zone %s on %s", a.Zone, m.Subject)
 	}
 	if err != nil {
 		q.log.Warn("announcement of a worker cannot be read", "subject", m.Subject, "err", err)
-		return
+		return a, false
 	}
 	f.hear(a)
+	return a, true
 }
 
 // restart forgets for how long nobody was heard: nothing could be. A zone counts as

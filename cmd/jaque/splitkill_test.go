@@ -108,7 +108,7 @@ func TestChecksGoOnAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	x := newSplit(t, steady)
 	early := x.worker("default") // before there is an engine
-	early.until("/readyz", "not ready: no checks of zone default arrive: the queue is not there; start an engine")
+	early.until("/readyz", "not ready: no engine has made the queue of zone default yet; start one")
 	x.startEngine()
 	x.goesOn("the start")
 	early.until("/readyz", "ok")
