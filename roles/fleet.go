@@ -90,7 +90,7 @@ func (a *appliance) watchFleet(ctx context.Context) error {
 func (a *appliance) fleetForWeb() *web.Fleet {
 	switch {
 	case a.zones != nil:
-		f := &web.Fleet{Workers: webWorkers(a.dispatcher.Fleet()), Trouble: strings.Join(a.dispatcher.Trouble(), "; ")}
+		f := &web.Fleet{Workers: webWorkers(a.dispatcher.Fleet()), Trouble: strings.Join(a.zones.trouble(), "; ")}
 		for _, z := range a.zones.states() {
 			f.Zones = append(f.Zones, web.FleetZone{
 				Name: z.name, Workers: z.workers, Capacity: z.capacity, Busy: z.busy,

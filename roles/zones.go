@@ -24,6 +24,7 @@ import (
 type zoneWatch struct {
 	dispatcher queue.Dispatcher
 	proj       *projection.Projection
+	server     answers // of the queue
 }
 
 // zoneState is how one zone does.
@@ -37,11 +38,37 @@ type zoneState struct {
 }
 
 // watchZones makes what answers for the zones of workers, in an engine with a queue.
-func (a *appliance) watchZones(context.Context) error {
-	a.zones = &zoneWatch{dispatcher: a.dispatcher, proj: a.proj}
+func (a *appliance) watchZones(ctx context.Context) error {
+	a.zones = &zoneWatch{dispatcher: a.dispatcher, proj: a.proj, server: answers{what: "the server of the queue"}}
+	if a.s.Queue != "memory" {
+		b, err := a.link(ctx, "queue-server", a.s.Queue)
+		if err != nil {
+			return err
+		}
+		a.zones.server.ask = b.Conn().FlushWithContext
+	}
+	a.dispatcher = hearing{a.dispatcher, a.zones}
 	a.reg.MustRegister(newZoneMetrics(a.zones))
-	a.troubles = append(a.troubles, a.dispatcher.Trouble)
+	a.troubles = append(a.troubles, a.zones.trouble)
 	return nil
+}
+
+// trouble says in sentences why no worker can be heard at present.
+func (w *zoneWatch) trouble() []string {
+	if away := w.dispatcher.Trouble(); len(away) > 0 {
+		return away
+	}
+	if silent := w.server.trouble(); len(silent) > 0 {
+		return []string{silent[0] + ": no worker can be heard, and checks by workers wait"}
+	}
+	return nil
+}
+
+// known tells whether every live worker must have been heard of: the server has
+// answered for so long that each had the time to announce itself.
+func (w *zoneWatch) known() bool {
+	fleet := w.dispatcher.Fleet()
+	return fleet.Known() && w.server.steady(fleet.Settling())
 }
 
 // runner answers the checks of zones and of their host in front of another runner.
@@ -135,7 +162,7 @@ func (w *zoneWatch) answer(ctx context.Context, zone string, res *fold.Result) {
 		return
 	}
 	z := w.state(zone, w.dispatcher.Waiting(), w.dispatcher.Fleet().Workers())
-	res.State, res.Output, res.Perfdata = z.say(w.dispatcher.Trouble())
+	res.State, res.Output, res.Perfdata = z.say(w.trouble())
 }
 
 // settlePause is how often a zone is looked at whose workers may not have been heard yet.
@@ -146,7 +173,7 @@ const settlePause = 250 * time.Millisecond
 // ctx has ended.
 func (w *zoneWatch) settle(ctx context.Context, zone string) bool {
 	fleet := w.dispatcher.Fleet()
-	for fleet.Live(zone) == 0 && !fleet.Known() && len(w.dispatcher.Trouble()) == 0 {
+	for fleet.Live(zone) == 0 && !w.known() && len(w.trouble()) == 0 {
 		if !pause(ctx, settlePause) {
 			return false
 		}
@@ -187,6 +214,9 @@ const lookAtZones = time.Second
 func (a *appliance) followZones(context.Context) error {
 	a.add(service.Service{Name: "zones", Needs: []string{"engine"}, Run: func(ctx context.Context, ready func()) error {
 		ready()
+		asking := make(chan struct{})
+		go func() { defer close(asking); a.zones.server.run(ctx) }()
+		defer func() { <-asking }()
 		a.zones.follow(ctx, func(zone string) {
 			report, err := a.engine.Do(ctx, []operate.Action{{Object: config.ZoneID(zone), Command: fold.Reschedule{Author: "jaque"}}})
 			for _, r := range report.Results {
@@ -208,7 +238,7 @@ func (w *zoneWatch) follow(ctx context.Context, changed func(zone string)) {
 	for pause(ctx, lookAtZones) {
 		for _, zone := range w.names() {
 			is := fleet.Live(zone) > 0
-			if !is && !fleet.Gone(zone) {
+			if !is && !w.known() {
 				continue
 			}
 			was, known := served[zone]

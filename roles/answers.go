@@ -1,0 +1,110 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"jaque.sh/jaque/appliance/queue"
+)
+
+// answers knows whether a server answers: one that hangs leaves its connections
+// open, and who listens to it hears nobody without being told why.
+type answers struct {
+	ask  func(context.Context) error // one round trip; nil = there is no server
+	what string                      // its name for people
+
+	mu    sync.Mutex // guards what follows
+	last  time.Time  // when the newest round trip that was answered began; zero = nobody asks
+	since time.Time  // since when every one was answered
+}
+
+// How often the server is asked, and since when it must not have answered to be called
+// away. What depends on it goes stale later than that.
+const (
+	askServer   = time.Second
+	answerWait  = 2 * time.Second
+	unanswering = 4 * time.Second
+)
+
+// run asks until ctx ends.
+func (s *answers) run(ctx context.Context) {
+	if s.ask == nil {
+		return
+	}
+	s.answered(time.Now())
+	defer s.forget()
+	for pause(ctx, askServer) {
+		began := time.Now()
+		one, cancel := context.WithTimeout(ctx, answerWait)
+		if err := s.ask(one); err == nil {
+			s.answered(began)
+		}
+		cancel()
+	}
+}
+
+// answered notes an answer to what was asked at a time. After a gap it begins anew.
+func (s *answers) answered(asked time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asked.Sub(s.last) > unanswering {
+		s.since = time.Now()
+	}
+	s.last = asked
+}
+
+func (s *answers) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.since = time.Time{}, time.Time{}
+}
+
+// trouble says that the server does not answer.
+func (s *answers) trouble() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	silent := time.Since(s.last)
+	if s.last.IsZero() || silent <= unanswering {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s has not answered for %s", s.what, silent.Truncate(time.Second))}
+}
+
+// steady tells whether the server has answered for so long without a gap.
+func (s *answers) steady(long time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.IsZero() || time.Since(s.last) <= unanswering && time.Since(s.since) >= long
+}
+
+// missed is an error unless the server is steady.
+func (s *answers) missed(long time.Duration) error {
+	if s.steady(long) {
+		return nil
+	}
+	if silent := s.trouble(); len(silent) > 0 {
+		return errors.New(silent[0])
+	}
+	return fmt.Errorf("%s did not answer in the meantime", s.what)
+}
+
+// hearing is an engine's side of the queue that blames no worker for a server that does
+// not answer.
+type hearing struct {
+	queue.Dispatcher
+	watch *zoneWatch
+}
+
+// Do waits for the result of an item. That nobody serves its zone is not said where
+// nobody could be heard.
+func (h hearing) Do(ctx context.Context, it *queue.Item) (*queue.Result, error) {
+	r, err := h.Dispatcher.Do(ctx, it)
+	var lost *queue.Unanswered
+	if errors.As(err, &lost) && lost.Err == nil && lost.Worker == "" && lost.Live == 0 {
+		lost.Err = h.watch.server.missed(h.watch.dispatcher.Fleet().Settling())
+	}
+	return r, err
+}
