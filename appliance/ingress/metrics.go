@@ -9,6 +9,7 @@ const (
 	outBusy      = "busy"
 	outNoEngine  = "no_engine"
 	outUnclaimed = "unclaimed"
+	outForeign   = "foreign" // nobody submitted it
 )
 
 // newSubmitted makes the counter of a client, with every label value at zero.
@@ -20,7 +21,7 @@ func newSubmitted(reg prometheus.Registerer) *prometheus.CounterVec {
 // newReceived makes the counter of a server, with every label value at zero.
 func newReceived(reg prometheus.Registerer) *prometheus.CounterVec {
 	return counter(reg, "received_total", "Submitted commands that reached this engine, by what it did with them.",
-		outClaimed, outRefused, outBusy)
+		outClaimed, outRefused, outBusy, outForeign)
 }
 
 func counter(reg prometheus.Registerer, name, help string, outcomes ...string) *prometheus.CounterVec {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/service"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // Engine carries out what was submitted.
@@ -40,6 +41,7 @@ type Server struct {
 	opts    ServerOptions
 	metrics *prometheus.CounterVec
 	places  chan struct{}
+	foreign throttle.Lines
 }
 
 // NewServer returns a server on a connection. It subscribes to nothing before Run.
@@ -80,8 +82,22 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
+// submitted tells whether somebody has published a message here who may, and hears the
+// answer. A server also delivers what it has stored, on whatever subject the one who
+// asks for it names: then without a reply, or with one that is no inbox.
+func submitted(m *nats.Msg) bool {
+	return strings.HasPrefix(m.Reply, nats.InboxPrefix) && len(m.Header["Nats-Stream"]) == 0
+}
+
 // receive claims a command or says why not, and carries it out beside.
 func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup) {
+	if !submitted(m) {
+		s.metrics.WithLabelValues(outForeign).Inc()
+		if left, ok := s.foreign.Let(""); ok {
+			s.opts.Logger.Warn("a message is no submitted command, nobody waits for its answer", "subject", m.Subject, "bytes", len(m.Data), "left_out", left)
+		}
+		return
+	}
 	c, err := Decode(m.Data)
 	if err != nil {
 		s.metrics.WithLabelValues(outRefused).Inc()
@@ -113,12 +129,10 @@ func (s *Server) carryOut(ctx context.Context, c *Command, m *nats.Msg) {
 	s.reply(m, answer{State: ended, Total: o.Total, Refused: o.Refused, Unknown: o.Unknown, Failures: o.Failures})
 }
 
-// reply answers whoever submitted a command. It may be gone; the log says what
-// became of the command in any case.
+// reply answers whoever submitted a command, in an inbox: what a sender may not publish
+// on, this process does not publish for it. It may be gone; the log says what became of
+// the command in any case.
 func (s *Server) reply(m *nats.Msg, a answer) {
-	if !strings.HasPrefix(m.Reply, nats.InboxPrefix) {
-		return // what a sender may not publish on, this process does not publish for it
-	}
 	a.Engine = s.opts.ID
 	if err := s.nc.Publish(m.Reply, a.encode()); err != nil {
 		s.opts.Logger.Warn("a submitted command could not be answered", "state", a.State, "err", err)
