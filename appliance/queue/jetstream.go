@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // JetStreamOptions of a JetStream queue. The zero value is usable.
@@ -35,6 +36,7 @@ type JetStream struct {
 	log     *slog.Logger
 	timing  timing
 	metrics *metrics
+	bad     throttle.Lines // about announcements, by subject
 }
 
 var _ Queue = (*JetStream)(nil)

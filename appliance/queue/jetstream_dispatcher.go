@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // jetDispatcher is an engine's side on JetStream.
@@ -21,6 +22,7 @@ type jetDispatcher struct {
 	orders *orders
 	fleet  *Fleet
 	zones  *zoneQueues
+	bad    throttle.Lines // about what is no result, by subject
 
 	mu    sync.Mutex
 	again chan struct{} // closed and replaced when the connection came back
@@ -197,6 +199,10 @@ func final(err error) bool {
 // receive takes what workers send: results, which are acknowledged, and the news
 // that a worker has begun.
 func (d *jetDispatcher) receive(m *nats.Msg) {
+	if stored(m) {
+		d.refuse(m, resultForeign, errStored)
+		return
+	}
 	_, last, _ := cutLast(m.Subject)
 	zone, err := object.ParseToken(last)
 	var r *Result
@@ -207,19 +213,41 @@ func (d *jetDispatcher) receive(m *nats.Msg) {
 	verdict := resultBad
 	switch {
 	case err != nil:
-		d.queue.metrics.results.WithLabelValues(resultBad).Inc()
-		d.queue.log.Warn("result from a worker cannot be read", "subject", m.Subject, "err", err)
+		d.refuse(m, resultBad, err)
+	case m.Reply == "" && !begun:
+		d.refuse(m, resultForeign, errUnasked)
 	case begun:
 		d.orders.note(r.ID, r.Worker, string(zone))
 		return
 	default:
 		verdict = d.orders.accept(r, string(zone))
 	}
-	if !strings.HasPrefix(m.Reply, nats.InboxPrefix) {
-		return // what a worker may not publish on, the engine does not publish for it
+	if m.Reply == "" {
+		return
 	}
 	if err := m.Respond([]byte(verdict)); err != nil {
 		d.queue.log.Debug("acknowledgement of a result could not be sent, the worker asks again", "err", err)
+	}
+}
+
+// Why a message is not taken as one of a worker.
+var (
+	errStored  = errors.New("nobody has sent it, the log server delivers it from its store")
+	errUnasked = errors.New("nobody waits for the word that it has arrived")
+)
+
+// stored tells whether a server delivers what it has stored, on a subject that the one
+// who asked for it has named: then the reply is no inbox, or the message says so. What
+// a sender may not publish on, this process does not publish for it either.
+func stored(m *nats.Msg) bool {
+	return m.Reply != "" && !strings.HasPrefix(m.Reply, nats.InboxPrefix) || len(m.Header["Nats-Stream"]) > 0
+}
+
+// refuse counts what is no result, and tells of it once a minute for each subject.
+func (d *jetDispatcher) refuse(m *nats.Msg, outcome string, err error) {
+	d.queue.metrics.results.WithLabelValues(outcome).Inc()
+	if left, ok := d.bad.Let(m.Subject); ok {
+		d.queue.log.Warn("result from a worker cannot be read", "subject", m.Subject, "err", err, "left_out", left)
 	}
 }
 

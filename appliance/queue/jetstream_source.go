@@ -135,6 +135,9 @@ func (s *jetSource) receive(p *puller, m *nats.Msg) {
 	}
 	s.queue.metrics.running.Inc()
 	it, err := decodeItem(m.Data)
+	if len(m.Header["Nats-Stream"]) > 0 {
+		it, err = nil, errStored // no engine has sent it
+	}
 	if it != nil && it.Zone != p.zone {
 		err = fmt.Errorf("it is for zone %s", it.Zone)
 	}

@@ -13,6 +13,7 @@ const (
 	resultUnexpected = "unexpected" // late, twice, or for an earlier run
 	resultForged     = "forged"     // from a zone that was not asked
 	resultBad        = "undecodable"
+	resultForeign    = "foreign" // no worker has sent it
 )
 
 // What becomes of an item in the hands of a worker.
@@ -26,7 +27,7 @@ const (
 
 var (
 	sendLabels   = []string{"answered", "unanswered", "too_big", "cancelled"}
-	resultLabels = []string{resultAccepted, resultUnexpected, resultForged, resultBad}
+	resultLabels = []string{resultAccepted, resultUnexpected, resultForged, resultBad, resultForeign}
 	itemLabels   = []string{itemAnswered, itemReturned, itemUnwanted, itemBad, itemTooNew}
 )
 

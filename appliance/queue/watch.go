@@ -73,11 +73,16 @@ func (q *JetStream) returned(f *Fleet) {
 // of the subject, which the server checks.
 func (q *JetStream) announced(f *Fleet, m *nats.Msg) (a announcement, ok bool) {
 	a, err := decodeAnnouncement(m.Data)
+	if stored(m) {
+		err = errStored
+	}
 	if err == nil && q.names.worker(a.Zone) != m.Subject {
 		err = fmt.Errorf("announcement for zone %s on %s", a.Zone, m.Subject)
 	}
 	if err != nil {
-		q.log.Warn("announcement of a worker cannot be read", "subject", m.Subject, "err", err)
+		if left, ok := q.bad.Let(m.Subject); ok {
+			q.log.Warn("announcement of a worker cannot be read", "subject", m.Subject, "err", err, "left_out", left)
+		}
 		return a, false
 	}
 	f.hear(a)
