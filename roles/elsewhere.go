@@ -51,7 +51,7 @@ func (a *appliance) deliverElsewhere(ctx context.Context) error {
 		return err
 	}
 	x := newElsewhere(a.proj, func(ctx context.Context) (int, error) {
-		return coordination.Live(ctx, b.JetStream(), b.Names().Members, coordination.Notifiers)
+		return coordination.Live(ctx, b.Conn(), b.Names().Members, coordination.Notifiers)
 	})
 	registerDelivery(a.reg, x.metrics())
 	a.troubles = append(a.troubles, x.trouble)

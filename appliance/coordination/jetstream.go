@@ -248,7 +248,10 @@ func (s *JetStream) try(ctx context.Context, fn func(v membership.View, exists b
 
 // read reads the view record from the leader.
 func (s *JetStream) read(ctx context.Context) (membership.View, entry, error) {
-	e, err := s.get(ctx, s.viewKey())
+	return s.decode(s.get(ctx, s.viewKey()))
+}
+
+func (s *JetStream) decode(e entry, err error) (membership.View, entry, error) {
 	if err != nil || e.gone {
 		return membership.View{}, e, err
 	}

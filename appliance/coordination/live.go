@@ -2,36 +2,28 @@ package coordination
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 )
 
-// Live returns how many processes of a bucket have a heartbeat that has not expired,
-// for whoever is no member. The view says less: when all have died at once, nobody is
-// left who takes them out.
-func Live(ctx context.Context, js jetstream.JetStream, bucket, path string) (n int, err error) {
-	kv, err := js.KeyValue(ctx, bucket)
+// Live returns how many members of a bucket have a heartbeat that has not expired, for
+// whoever is no member. The view says more: when all have died at once, nobody is left
+// who takes them out.
+func Live(ctx context.Context, nc *nats.Conn, bucket, path string) (n int, err error) {
+	s := &JetStream{keys: &kvBucket{nc: nc, name: bucket}, path: path}
+	v, _, err := s.decode(s.keys.get(ctx, s.viewKey()))
 	if err != nil {
 		return 0, fmt.Errorf("count the members of %s: %w", path, err)
 	}
-	// Two patterns as in the watch of a member: what a process may read is the same then.
-	keys, err := kv.ListKeysFiltered(ctx, path+"/view", path+"/member.*")
-	if errors.Is(err, jetstream.ErrNoKeysFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("count the members of %s: %w", path, err)
-	}
-	for key := range keys.Keys() {
-		if strings.HasPrefix(key, path+"/member.") {
+	for _, m := range v.Members {
+		e, err := s.keys.get(ctx, s.memberKey(m.ID))
+		if err != nil {
+			return 0, fmt.Errorf("count the members of %s: %w", path, err)
+		}
+		if !e.gone {
 			n++
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return 0, fmt.Errorf("count the members of %s: %w", path, err)
 	}
 	return n, nil
 }

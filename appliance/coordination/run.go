@@ -130,28 +130,32 @@ func (s *JetStream) leaves() bool {
 	return s.leaving
 }
 
-// follow adopts newer views and expires dead members until ctx ends. It looks
-// when something changed, and every third of the TTL in case that was not told.
+// pollMost is how long the change of a membership may stay unseen at most.
+const pollMost = time.Second
+
+// poll is how often the record and the heartbeats are looked at.
+func (s *JetStream) poll() time.Duration { return min(s.ttl/6, pollMost) }
+
+// follow looks again and again: it adopts newer views and expires dead members until
+// ctx ends.
 func (s *JetStream) follow(ctx context.Context) error {
-	changes, err := s.keys.watch(ctx, s.viewKey(), s.path+"/member.*")
-	if err != nil {
-		return s.unless(ctx, err)
-	}
-	tick := time.NewTicker(s.ttl / 3)
+	tick := time.NewTicker(s.poll())
 	defer tick.Stop()
+	blind := false // so that a store that is away is told of once
 	for {
-		if err := s.look(ctx); err != nil {
+		err := s.look(ctx)
+		if errors.Is(err, ErrStoreLost) || errors.Is(err, ErrExpired) {
 			return s.unless(ctx, err)
 		}
-		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("the members could not be looked at, trying again", "err", err)
+		if err == nil {
+			err = s.sweep(ctx)
 		}
+		if err != nil && !blind && ctx.Err() == nil {
+			s.log.Warn("the membership could not be looked at, trying again", "err", err)
+		}
+		blind = err != nil
 		select {
 		case <-tick.C:
-		case _, ok := <-changes:
-			if !ok {
-				return s.unless(ctx, errors.New("coordination: the watch of the membership ended by itself"))
-			}
 		case <-ctx.Done():
 			return nil
 		}
@@ -188,10 +192,7 @@ func (s *JetStream) lookOnce(ctx context.Context) error {
 	v, e, err := s.read(ctx)
 	switch {
 	case err != nil:
-		if ctx.Err() == nil {
-			s.log.Warn("the view could not be read, trying again", "err", err)
-		}
-		return nil
+		return err
 	case s.leaves():
 		return nil
 	case e.gone:
@@ -212,8 +213,7 @@ func (s *JetStream) member() membership.Member {
 	return s.me
 }
 
-// sweep removes the members whose heartbeat key is gone. What a watch says of
-// it, or its silence, proves nothing: the key is read from the leader.
+// sweep removes the members whose heartbeat key is gone, as the leader says.
 func (s *JetStream) sweep(ctx context.Context) error {
 	me := s.member()
 	for _, m := range s.View().Members {

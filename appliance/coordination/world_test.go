@@ -40,7 +40,6 @@ type faulty struct {
 	mu       sync.Mutex
 	cut      bool // requests hang until their time is over
 	loseAcks bool // writes happen, their outcome stays unknown
-	unwatch  context.CancelFunc
 }
 
 func (f *faulty) set(cut, loseAcks bool) {
@@ -75,14 +74,6 @@ func (f *faulty) put(ctx context.Context, key string, value []byte, expect uint6
 		return 0, errCut
 	}
 	return revision, err
-}
-
-func (f *faulty) watch(ctx context.Context, patterns ...string) (<-chan struct{}, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	f.mu.Lock()
-	f.unwatch = cancel
-	f.mu.Unlock()
-	return f.bucket.watch(ctx, patterns...)
 }
 
 // member is one process of a fleet.
