@@ -23,9 +23,12 @@ type entry struct {
 	value    []byte
 	revision uint64 // 0 = never written
 	gone     bool
+	time     time.Time // when it was written, by the server's clock
 }
 
-// bucket is the store of keys. A test puts faults between it and its user.
+// bucket is the store of keys. It is never watched: that takes a right to make
+// consumers, with which a process has the server send what it wrote anywhere. A test
+// puts faults between it and its user.
 type bucket interface {
 	// get reads from the stream's leader: another replica may lag and show a key
 	// that is gone, or none that is there.
@@ -34,9 +37,6 @@ type bucket interface {
 	put(ctx context.Context, key string, value []byte, expect uint64, ttl time.Duration) (uint64, error)
 	// remove deletes if the key's revision is the expected one.
 	remove(ctx context.Context, key string, expect uint64) error
-	// watch tells of changes under a pattern until ctx ends; the channel closes
-	// when the watch ends. What happens in quick succession may be told once.
-	watch(ctx context.Context, patterns ...string) (<-chan struct{}, error)
 }
 
 // kvBucket is a bucket on JetStream.
@@ -63,9 +63,10 @@ func (b *kvBucket) get(ctx context.Context, key string) (entry, error) {
 	var r struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
-			Seq     uint64 `json:"seq"`
-			Headers []byte `json:"hdrs"`
-			Data    []byte `json:"data"`
+			Seq     uint64    `json:"seq"`
+			Headers []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
 	if err := json.Unmarshal(m.Data, &r); err != nil {
@@ -77,7 +78,7 @@ func (b *kvBucket) get(ctx context.Context, key string) (entry, error) {
 	case r.Error != nil:
 		return entry{}, fmt.Errorf("read key %s: %w", key, r.Error)
 	}
-	return entry{value: r.Message.Data, revision: r.Message.Seq, gone: deleted(r.Message.Headers)}, nil
+	return entry{value: r.Message.Data, revision: r.Message.Seq, gone: deleted(r.Message.Headers), time: r.Message.Time}, nil
 }
 
 // deleted tells whether a message only says that its key is gone: deleted by
@@ -124,35 +125,4 @@ func (b *kvBucket) publish(ctx context.Context, m *nats.Msg, key string, expect 
 func wrongRevision(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == 10071 || api.ErrorCode == 10164)
-}
-
-func (b *kvBucket) watch(ctx context.Context, patterns ...string) (<-chan struct{}, error) {
-	kv, err := b.js.KeyValue(ctx, b.name)
-	if err != nil {
-		return nil, fmt.Errorf("watch bucket %s: %w", b.name, err)
-	}
-	w, err := kv.WatchFiltered(ctx, patterns, jetstream.UpdatesOnly(), jetstream.MetaOnly())
-	if err != nil {
-		return nil, fmt.Errorf("watch bucket %s: %w", b.name, err)
-	}
-	out := make(chan struct{}, 1)
-	go func() {
-		defer close(out)
-		defer func() { _ = w.Stop() }() // fails only if it has ended
-		for {
-			select {
-			case _, ok := <-w.Updates():
-				if !ok {
-					return
-				}
-				select {
-				case out <- struct{}{}:
-				default:
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out, nil
 }
