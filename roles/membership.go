@@ -13,11 +13,30 @@ import (
 // openCoordination opens the store in which engines announce themselves. The engine
 // registers when it has caught up with the log.
 func (a *appliance) openCoordination(ctx context.Context) error {
-	if a.s.Coordination == "memory" {
+	where := a.membershipOn()
+	if where == "" {
 		a.store = &coordination.Memory{}
 		return nil
 	}
-	return a.openStore(ctx, coordination.Engines, a.s.Coordination)
+	if a.s.Coordination == "memory" {
+		a.p.Logger.Info("the membership is kept beside the log, which other processes reach too, so that a second engine is noticed")
+	}
+	return a.openStore(ctx, coordination.Engines, where)
+}
+
+// membershipOn is where engines announce themselves, "" for nowhere. A log that
+// another process can reach is no place for -coordination memory: two engines that do
+// not know of each other would run every check twice.
+func (a *appliance) membershipOn() string {
+	switch {
+	case a.s.Coordination != "memory":
+		return a.s.Coordination
+	case external(a.s.EventLog):
+		return a.s.EventLog
+	case a.bus != nil && a.s.NATS.Listen != "":
+		return "embedded"
+	}
+	return ""
 }
 
 // openStore opens a bucket; the membership is kept by a service.

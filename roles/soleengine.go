@@ -15,10 +15,11 @@ import (
 
 // coordinator is the membership as the engine uses it.
 func (a *appliance) coordinator() engine.Coordinator {
-	if a.s.Coordination == "memory" {
+	where := a.membershipOn()
+	if where == "" {
 		return a.store
 	}
-	return &soleEngine{store: a.store, where: a.s.Coordination, ttl: a.s.HeartbeatTTL, log: a.p.Logger}
+	return &soleEngine{store: a.store, where: where, ttl: a.s.HeartbeatTTL, log: a.p.Logger}
 }
 
 // soleEngine lets one engine at a time work on a shared store: one that finds

@@ -319,3 +319,21 @@ func (x *split) strangers() {
 		}
 	}
 }
+
+// Two engines on one log would run every check twice, also where nobody has named a
+// place for the membership.
+func TestASecondEngineOnOneLogIsRefused(t *testing.T) {
+	t.Parallel()
+	x := newSplit(t, steady)
+	x.startEngine("-heartbeat-ttl", "2s")
+	x.engine.await("engine is live")
+	url := x.nats.ClientURL()
+	second := spawn(t, "-target", "engine", "-config", x.site, "-eventlog", url, "-queue", url, "-engine-id", "e9", "-heartbeat-ttl", "2s")
+	if code := second.end(); code != 1 {
+		t.Errorf("the second engine ended with %d", code)
+	}
+	if text := second.log(); !strings.Contains(text, `engine \"e1\" works already`) || strings.Contains(text, "engine is live") {
+		t.Errorf("the second engine says\n%s", text)
+	}
+	x.engine.until("/readyz", "ok")
+}
