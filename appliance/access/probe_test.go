@@ -19,8 +19,15 @@ import (
 func never() map[string][]string {
 	events := []string{"jaque.log.web01", "jaque.log.system.config", "jaque.result.dmz.web01", "jaque.log.>", "jaque.result.>"}
 	work := []string{"jaque.work.check.dmz", "jaque.work.check.lan", "jaque.work.result.engine.dmz", "jaque.work.result.engine.lan", "jaque.work.result.>"}
-	sessions := []string{"$KV.JAQUE_STATE.session.x", "$JS.API.DIRECT.GET.KV_JAQUE_STATE.$KV.JAQUE_STATE.session.x",
-		"$JS.API.DIRECT.GET.KV_JAQUE_STATE", "$JS.API.STREAM.MSG.GET.KV_JAQUE_STATE", "$JS.API.CONSUMER.CREATE.KV_JAQUE_STATE.x"}
+	state := []string{"$KV.JAQUE_STATE.other.x", "$JS.API.STREAM.MSG.GET.KV_JAQUE_STATE"}
+	// What has the server deliver the values of buckets as they are, to any subject.
+	var relay []string
+	for _, bucket := range []string{"JAQUE_STATE", "JAQUE_MEMBERS"} {
+		for _, key := range []string{"sink.x", "sink/membership/view", "notifier/membership/view"} {
+			relay = append(relay, "$JS.API.DIRECT.GET.KV_"+bucket+".$KV."+bucket+"."+key, "$JS.API.CONSUMER.CREATE.KV_"+bucket+".x.$KV."+bucket+"."+key)
+		}
+		relay = append(relay, "$JS.API.DIRECT.GET.KV_"+bucket, "$JS.API.CONSUMER.CREATE.KV_"+bucket, "$JS.API.CONSUMER.CREATE.KV_"+bucket+".x")
+	}
 	takeWork := []string{"$JS.API.CONSUMER.CREATE.JAQUE_WORK.x", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-dmz", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-lan",
 		"$JS.API.STREAM.MSG.GET.JAQUE_WORK", "$JS.API.DIRECT.GET.JAQUE_WORK", "$JS.ACK.JAQUE_WORK.zone-lan.1.1.1.1.1"}
 	order := []string{"jaque.work.cmd.ingress", "jaque.cmd.engine"}
@@ -29,22 +36,23 @@ func never() map[string][]string {
 	sinkPosition := []string{"$KV.JAQUE_STATE.sink.x"}
 	snapshots := []string{"$O.JAQUE_SNAPSHOTS.M.x", "$JS.API.STREAM.PURGE.OBJ_JAQUE_SNAPSHOTS"}
 	worker := func(mine, other string) []string {
-		return slices.Concat(events, sessions, order, members, outcome, sinkPosition, snapshots, []string{
+		return slices.Concat(events, state, relay, order, members, outcome, sinkPosition, snapshots, []string{
 			"jaque.work.check." + mine, "jaque.work.check." + other, "jaque.work.result.engine." + other, "jaque.work.worker." + other,
 			"jaque.work.hello", "jaque.work.result.>", "$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-" + other + ".jaque.work.check." + other,
 			"$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-" + mine + ".jaque.work.check." + other,
+			"$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-" + mine + ".jaque.work.check." + mine,
 			"$JS.API.CONSUMER.CREATE.JAQUE_WORK.zone-" + mine, "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-" + other,
 			"$JS.ACK.JAQUE_WORK.zone-" + other + ".1.1.1.1.1", "$JS.API.STREAM.MSG.GET.JAQUE_WORK", "$JS.API.DIRECT.GET.JAQUE_WORK",
 			"$JS.API.STREAM.INFO.JAQUE_LOG", "$JS.API.CONSUMER.CREATE.JAQUE_LOG.x", "$JS.API.DIRECT.GET.JAQUE_LOG",
 		})
 	}
 	return map[string][]string{
-		"engine":     slices.Concat(takeWork, []string{"jaque.work.cmd.ingress", "$KV.JAQUE_MEMBERS.sink/membership/view", "$KV.JAQUE_MEMBERS.notifier/membership/view"}, sessions),
+		"engine":     slices.Concat(takeWork, []string{"jaque.work.cmd.ingress", "$KV.JAQUE_MEMBERS.sink/membership/view", "$KV.JAQUE_MEMBERS.notifier/membership/view"}, state, relay),
 		"worker-dmz": worker("dmz", "lan"),
 		"worker-lan": worker("lan", "dmz"),
-		"ui":         slices.Concat(events, work, takeWork, sessions, members, outcome, sinkPosition, snapshots, []string{"jaque.cmd.engine", "jaque.work.worker.dmz"}),
-		"sink":       slices.Concat(events, work, takeWork, sessions, order, members, outcome, snapshots, []string{"jaque.work.hello"}),
-		"notifier":   slices.Concat(events, work, takeWork, sessions, order, members, sinkPosition, snapshots, []string{"jaque.work.hello"}),
+		"ui":         slices.Concat(events, work, takeWork, state, relay, members, outcome, sinkPosition, snapshots, []string{"jaque.cmd.engine", "jaque.work.worker.dmz"}),
+		"sink":       slices.Concat(events, work, takeWork, relay, order, members, outcome, snapshots, []string{"jaque.work.hello", "$KV.JAQUE_STATE.other.x"}),
+		"notifier":   slices.Concat(events, work, takeWork, state, relay, order, members, sinkPosition, snapshots, []string{"jaque.work.hello"}),
 	}
 }
 

@@ -91,6 +91,10 @@ func follow(n bus.Names) Right {
 }
 
 // consumer makes, removes and paces consumers that deliver into the own inbox.
+//
+// Whoever makes a consumer says where it delivers to, and no right limits that. So it
+// is never granted on a stream to which the holder itself can write, but for the log
+// itself.
 func consumer(stream string, filters ...string) []string {
 	out := []string{"$JS.API.CONSUMER.DELETE." + stream + ".*", "$JS.FC." + stream + ".>"}
 	if len(filters) == 0 {
@@ -113,18 +117,17 @@ func outcomes(n bus.Names) Right {
 	return Right{For: "write outcomes of notifications", Publish: []string{n.LogRoot + ".*.outcome"}}
 }
 
-// positions are how far each sink has come. The bucket holds other things too, so
-// that only the keys of sinks may be read.
+// positions are how far each sink has come. What a holder has written it must not have
+// delivered by a direct get or a consumer: the server sends that to any subject. The
+// right to read covers the whole bucket, so that nothing secret may stand there.
 func positions(n bus.Names) Right {
-	stream, root := "KV_"+n.State, "$KV."+n.State+".sink.*"
-	return Right{For: "keep the positions of sinks", Publish: []string{root, "$JS.API.DIRECT.GET." + stream + "." + root}}
+	return Right{For: "keep the positions of sinks", Publish: []string{"$KV." + n.State + ".sink.*", "$JS.API.STREAM.MSG.GET.KV_" + n.State}}
 }
 
-// members are heartbeats and the view of one bucket of members.
+// members are heartbeats and the view of one bucket of members, with the same care.
 func members(n bus.Names, path string) Right {
-	stream, root := "KV_"+n.Members, "$KV."+n.Members+"."
-	return Right{For: "be a member of " + path + "/", Publish: append(consumer(stream),
-		root+path+"/member.*", root+path+"/view", "$JS.API.STREAM.MSG.GET."+stream, "$JS.API.STREAM.INFO."+stream)}
+	root := "$KV." + n.Members + "." + path
+	return Right{For: "be a member of " + path + "/", Publish: []string{root + "/member.*", root + "/view", "$JS.API.STREAM.MSG.GET.KV_" + n.Members}}
 }
 
 // root is the first tokens of every subject of work.

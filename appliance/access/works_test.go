@@ -93,7 +93,7 @@ func writes(t *testing.T, b *bus.Bus) journal.Position {
 	t.Helper()
 	j := open(t, b, journal.Options{})
 	last := put(t, j, decision(event.CheckResult, "web01", 0), 0)
-	if seq, err := j.LastOf(t.Context(), "web01"); err != nil || seq != last {
+	if seq, _, err := j.LastOf(t.Context(), "web01"); err != nil || seq != last {
 		t.Fatalf("last position = %d, %v", seq, err)
 	}
 	var appends = make(chan error, 40)

@@ -44,7 +44,7 @@ func stores(n Names, r Retention) []store {
 		{stream: n.Results, derived: true, ensure: ensureStream(resultsStream(n, r))},
 		{stream: "OBJ_" + n.Snapshots, derived: true, ensure: ensureObjects(n.Snapshots)},
 		{stream: "KV_" + n.Members, derived: true, ensure: ensureStream(bucketStream(n.Members, "heartbeats and views"))},
-		{stream: "KV_" + n.State, ensure: ensureStream(bucketStream(n.State, "sessions, sink positions, join tokens"))},
+		{stream: "KV_" + n.State, ensure: ensureStream(bucketStream(n.State, "how far each sink has come; every sink may read all of it"))},
 	}
 }
 

@@ -1,11 +1,11 @@
 package position
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -75,34 +75,49 @@ type entry struct {
 	revision uint64    // 0 = never written
 }
 
-// read asks by the key's own subject, so that a process needs no right to read the
-// rest of the bucket.
+// codeNotFound is the server's code for a subject without messages.
+const codeNotFound = 10037
+
+// read asks the stream's leader, who packs the value into an answer of its own. A
+// direct get would deliver it as it is, and to wherever the one who asks says: a sink
+// that has the right to it could write a position that is an event, and have the server
+// put it on the log.
 func (k *Keys) read(ctx context.Context, name string) (e entry, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	m, err := k.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET.KV_"+k.bucket+"."+k.subject(name), nil)
+	ask, err := json.Marshal(map[string]string{"last_by_subj": k.subject(name)})
 	if err != nil {
 		return e, err
 	}
-	switch status := m.Header.Get("Status"); status {
-	case "":
-	case "404":
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	m, err := k.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+k.bucket, ask)
+	if err != nil {
+		return e, err
+	}
+	var r struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Seq     uint64    `json:"seq"`
+			Headers []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	switch err = json.Unmarshal(m.Data, &r); {
+	case err != nil:
+		return e, fmt.Errorf("the server's answer: %w", err)
+	case r.Error != nil && r.Error.ErrorCode == codeNotFound:
 		return e, nil
-	default:
-		return e, fmt.Errorf("the server answers %s %s", status, m.Header.Get("Description"))
+	case r.Error != nil:
+		return e, r.Error
 	}
-	if e.revision, err = strconv.ParseUint(m.Header.Get(jetstream.SequenceHeader), 10, 64); err != nil {
-		return e, fmt.Errorf("the server's answer has no revision: %w", err)
-	}
-	if m.Header.Get("KV-Operation") != "" {
+	e.revision = r.Message.Seq
+	if bytes.Contains(r.Message.Headers, []byte("KV-Operation:")) {
 		return e, nil // deleted by hand: it begins anew
 	}
-	if err := json.Unmarshal(m.Data, &e.at); err != nil {
+	if err := json.Unmarshal(r.Message.Data, &e.at); err != nil {
 		return e, fmt.Errorf("%w; delete the key %s of bucket %s to begin anew", err, key(name), k.bucket)
 	}
-	if e.saved, err = time.Parse(time.RFC3339Nano, m.Header.Get(jetstream.TimeStampHeaer)); err != nil {
-		return e, fmt.Errorf("the server's answer has no time: %w", err)
-	}
+	e.saved = r.Message.Time
 	return e, nil
 }
 
