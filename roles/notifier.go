@@ -18,6 +18,7 @@ import (
 type notifier struct {
 	a      *appliance
 	roster *roster
+	before func(context.Context) (coordination.Past, error)
 }
 
 // openNotifiers opens the store in which notifiers announce themselves.
@@ -27,17 +28,26 @@ func (a *appliance) openNotifiers(ctx context.Context) error {
 
 // makeNotifier makes what delivers to the contacts that this process owns. It joins
 // once it has caught up with the log and leaves after its last message.
-func (a *appliance) makeNotifier(context.Context) (err error) {
+func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 	if err := a.makeRunner(a.config.PluginPath); err != nil {
 		return err
 	}
 	n := &notifier{a: a, roster: &roster{me: membership.Member{ID: a.s.NotifierID, Instance: a.instance}}}
+	b, err := a.link(ctx, "coordination", a.notifiersAt())
+	if err != nil {
+		return err
+	}
+	n.before = func(ctx context.Context) (coordination.Past, error) {
+		ctx, cancel := context.WithTimeout(ctx, askPast)
+		defer cancel()
+		return coordination.Before(ctx, b.Conn(), b.Names().Members, coordination.Notifiers)
+	}
 	order := newPingOrder()
 	a.proj.OnSettled(order.settled)
 	x, err := a.newDelivering(delivery.Options{
 		Held:  order.held,
 		Owner: n.roster.owns, Shared: n.roster.isShared, Halted: func() bool { return !a.store.Alive() },
-		Epoch: n.roster.epoch, Writer: a.s.NotifierID,
+		Before: n.roster.mayHaveSent, Epoch: n.roster.epoch, Writer: a.s.NotifierID,
 	})
 	if err != nil {
 		return err
@@ -107,25 +117,56 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// recall finds out what the newest engine of before has said of the delivery.
+// recalled is how many engines of before are looked at.
+const recalled = 100
+
+// recall finds out what the engines of before have said of the delivery.
 func (n *notifier) recall(ctx context.Context) error {
-	events, err := n.a.journal.History(ctx, journal.Query{Kinds: []event.Kind{event.EngineJoined}, Limit: 1})
+	events, err := n.a.journal.History(ctx, journal.Query{Kinds: []event.Kind{event.EngineJoined}, Limit: recalled})
 	if err != nil {
 		return fmt.Errorf("look for the newest engine: %w", err)
 	}
-	for i := range events {
-		n.hear(&events[i])
+	if len(events) > 0 {
+		n.hear(&events[0])
 	}
+	n.roster.recall(events)
 	return nil
+}
+
+// askPast bounds the look at the members of before.
+const askPast = 5 * time.Second
+
+// past is what is known of the members of before. Not to know it costs no more than
+// messages that are marked in vain.
+func (n *notifier) past(ctx context.Context) (p coordination.Past, ok bool) {
+	p, err := n.before(ctx)
+	if err == nil && p.View.Epoch == 0 {
+		// A record that was lost: the log knows who delivered under it.
+		var events []event.Event
+		events, err = n.a.journal.History(ctx, journal.Query{
+			Kinds: []event.Kind{event.NotificationDelivered, event.NotificationFailed, event.NotificationAbandoned}, Limit: 1,
+		})
+		ok = err == nil && (len(events) == 0 || !n.roster.leftToNotifiers(events[0].Seq))
+		return p, ok
+	}
+	if err != nil && ctx.Err() == nil {
+		n.a.p.Logger.Warn("it is not known which notifiers there were, what is open is marked as a possible repetition", "err", err)
+	}
+	return p, err == nil
 }
 
 // join makes this process a member. Whoever was there before may still be sending to
 // contacts that are this one's now: it gets a moment to hear of it and to end, and
 // what comes in meanwhile is marked.
 func (n *notifier) join(ctx context.Context) error {
+	began := time.Now()
+	past, known := n.past(ctx)
 	v, err := n.a.store.Register(ctx, n.roster.me, 0)
 	if err != nil {
 		return fmt.Errorf("join %s as %q: %w", coordination.Notifiers, n.roster.me.ID, err)
+	}
+	if since, ok := past.Empty(v, began); known && ok {
+		n.roster.alone(since, n.a.s.HeartbeatTTL)
 	}
 	if len(v.Members) == 1 {
 		return nil

@@ -5,7 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -22,6 +24,8 @@ type roster struct {
 	views  []membership.View
 	shared time.Time // until when others may still deliver to contacts of this process
 	engine joined
+	left   uint64      // position on the log from which on no engine has delivered; 0 = not known
+	quiet  object.Time // from when on no other notifier was live; 0 = not known
 }
 
 // joined is the newest engine on the log.
@@ -102,12 +106,54 @@ func (r *roster) hear(e *event.Event) (changed bool) {
 	}
 	was := r.engine.local
 	r.engine = joined{seq: e.Seq, id: e.Writer, at: e.Time.Std(), local: e.Facts[event.FactDelivery] != deliveredByNotifier}
-	changed = was != r.engine.local
+	if changed = was != r.engine.local; r.engine.local {
+		r.left = 0
+	}
 	r.mu.Unlock()
 	if changed {
 		r.change()
 	}
 	return changed
+}
+
+// recall takes in the engines of before, newest first.
+func (r *roster) recall(events []event.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range events {
+		if events[i].Facts[event.FactDelivery] != deliveredByNotifier {
+			return
+		}
+		r.left = events[i].Seq
+	}
+}
+
+// leftToNotifiers tells whether no engine has delivered since a position of the log.
+func (r *roster) leftToNotifiers(seq uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left != 0 && seq >= r.left
+}
+
+// alone notes since when there was no other notifier by the clock of the store, the
+// zero time = ever; skew is how far the clock of an engine may be from it.
+func (r *roster) alone(since time.Time, skew time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet = 1; !since.IsZero() {
+		r.quiet = object.At(since.Add(skew))
+	}
+}
+
+// mayHaveSent tells whether somebody else may have sent a request that was open when
+// this process joined: an engine that delivers by itself, or another notifier.
+func (r *roster) mayHaveSent(p *deliver.Pending) bool {
+	if !r.leftToNotifiers(p.Seq) {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.quiet == 0 || p.Time < r.quiet
 }
 
 // deliveredByNotifier is the value of -notify-delivery and of the fact on the log that

@@ -177,3 +177,39 @@ func TestDeliveryElsewhereNeedsALogThatOthersCanFollow(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWhoMayHaveSentWhatIsOpen(t *testing.T) {
+	engine := func(seq uint64, delivery string) event.Event {
+		return event.Event{Kind: event.EngineJoined, Seq: seq, Facts: map[string]string{event.FactDelivery: delivery}}
+	}
+	now := time.Now()
+	for _, c := range []struct {
+		name    string
+		engines []event.Event // newest first
+		alone   bool
+		since   time.Time
+		seq     uint64
+		age     time.Duration
+		want    bool
+	}{
+		{"no notifier ever ran and the engine leaves it to them", []event.Event{engine(10, "notifier")}, true, time.Time{}, 11, time.Hour, false},
+		{"an engine before it delivered by itself", []event.Event{engine(10, "notifier"), engine(5, "local")}, true, time.Time{}, 7, time.Hour, true},
+		{"that is long over", []event.Event{engine(10, "notifier"), engine(5, "local")}, true, time.Time{}, 11, time.Hour, false},
+		{"the log begins later", []event.Event{engine(10, "notifier")}, true, time.Time{}, 9, time.Hour, true},
+		{"the engine delivers by itself", []event.Event{engine(10, "local")}, true, time.Time{}, 11, time.Hour, true},
+		{"the log tells of no engine", nil, true, time.Time{}, 11, time.Hour, true},
+		{"another notifier is there, or was", []event.Event{engine(10, "notifier")}, false, time.Time{}, 11, 0, true},
+		{"it was asked for before the last one left", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 2 * time.Minute, true},
+		{"it was asked for in that moment", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 55 * time.Second, true},
+		{"it was asked for after the last one left", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 40 * time.Second, false},
+	} {
+		r := rosterOf("a")
+		r.recall(c.engines)
+		if c.alone {
+			r.alone(c.since, 10*time.Second)
+		}
+		if got := r.mayHaveSent(&deliver.Pending{Seq: c.seq, Time: object.At(now.Add(-c.age))}); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -44,6 +44,10 @@ type Options struct {
 	// what comes in then is marked as a possible repetition if it goes out at once.
 	// nil = never.
 	Shared func() bool
+	// Before tells whether a process before this one may have sent what is open when
+	// this one begins; what was tried then, as the log knows, may have been anyhow.
+	// nil = always.
+	Before func(*deliver.Pending) bool
 	// Halted tells that this process may not send now, as its peers are about to take
 	// over. What is due waits and is looked at again soon; a stop then cuts off what is
 	// being sent. nil = never.
@@ -86,6 +90,9 @@ func (o Options) withDefaults() Options {
 	never := func() bool { return false }
 	if o.Shared == nil {
 		o.Shared = never
+	}
+	if o.Before == nil {
+		o.Before = func(*deliver.Pending) bool { return true }
 	}
 	if o.Halted == nil {
 		o.Halted = never

@@ -2,10 +2,13 @@ package delivery
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/message"
 )
@@ -77,5 +80,32 @@ func TestAStopOfAHaltedProcessCutsOffWhatIsBeingSent(t *testing.T) {
 			t.Errorf("the next one sent %+v", got)
 		}
 		q.stop()
+	})
+}
+
+// What was asked for while nobody could have sent it is no repetition, unless the log
+// knows of an attempt.
+func TestWhatNobodyCanHaveSentIsNotMarked(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		w.ask("web01", "PROBLEM", none, "email", "alice")
+		refusing := w.start(t, func(p *process, _ *Options) {
+			p.send = func(context.Context, *message.Message) error { return errors.New("421 later") }
+		})
+		pass(time.Second)
+		refusing.stop()
+		w.ask("web02", "PROBLEM", none, "email", "bob")
+		w.ask("web03", "PROBLEM", none, "email", "carol")
+		p := w.start(t, func(_ *process, o *Options) {
+			o.Before = func(p *deliver.Pending) bool { return p.Event.Object == "web03" }
+		})
+		pass(time.Hour)
+		marked := map[object.ID]bool{}
+		for _, l := range p.got() {
+			marked[l.Items[0].ID] = l.Repeat
+		}
+		if want := map[object.ID]bool{"web01": true, "web02": false, "web03": true}; !maps.Equal(marked, want) {
+			t.Errorf("marked are %v, want %v", marked, want)
+		}
+		p.stop()
 	})
 }

@@ -16,7 +16,7 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 	defer cut()
 	d.send = send
 	for _, p := range open {
-		d.enter(p, true)
+		d.enter(p, p.Failures > 0 || d.opt.Before(p))
 	}
 	d.publish(time.Now())
 	ready()

@@ -178,3 +178,32 @@ func TestANotifierLeavesAnEngineThatDeliversAlone(t *testing.T) {
 		t.Errorf("%d mails came twice", twice)
 	}
 }
+
+// What waited while no notifier ran was sent by nobody, and no mail says that it may be
+// a repetition: neither of the first notifier nor of one that comes after it has left.
+func TestNoMailIsMarkedThatNobodyCanHaveSent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two processes")
+	}
+	t.Parallel()
+	x := newFleetStorm(t)
+	x.engine.until("/readyz", "ok")
+	for range 2 {
+		before := len(x.mails.taken())
+		x.flip()
+		x.engine.until("/metrics", "jaque_notify_notifiers 0\n")
+		x.launch(0)
+		x.sent(before)
+		x.engine.until("/metrics", "jaque_notify_open 0\n")
+		x.notifiers[0].signal(syscall.SIGTERM)
+		if code := x.notifiers[0].end(); code != 0 {
+			t.Errorf("SIGTERM ended the notifier with %d:\n%s", code, x.notifiers[0].log())
+		}
+		time.Sleep(3 * time.Second) // longer than clocks may differ
+	}
+	for _, m := range x.mails.taken() {
+		if m.repeat {
+			t.Errorf("a mail is marked: %+v", m)
+		}
+	}
+}
