@@ -175,6 +175,12 @@ func (x *split) eachOnce() {
 		told := x.results()
 		return !slices.ContainsFunc(runs, func(r ran) bool { return told[r.output] == 0 })
 	})
+	x.noneTwice()
+}
+
+// noneTwice sees that no run stands on the log twice.
+func (x *split) noneTwice() {
+	x.t.Helper()
 	for output, n := range x.results() {
 		if strings.HasPrefix(output, "run-") && n != 1 {
 			x.t.Errorf("%s stands on the log %d times", output, n)
