@@ -33,10 +33,20 @@ ones can be revoked separately.
 ## What rights cannot say
 
 A NATS server checks the subject that a client publishes to, not the one at which the client wants the answer,
-nor the one to which a consumer that it made delivers. Whoever may read a stream can therefore have what stands
-there already, or an error text of the server, delivered to another subject, the log included. It cannot say
-anything of its own there. Roles that follow the log (ui, sink, notifier) belong on machines that you trust with
-that; a worker can do it with work of its own zone only. Delivery to the server's own interface is refused.
+nor the one to which a consumer that it made delivers. Whoever may make a consumer, or get a message directly,
+has the server deliver what is stored, as it is, to a subject of their choice. This is what follows from that:
+
+- Nobody but a notifier has such a right where they keep what they like. A worker makes none: the engine makes the queue
+  of each zone, workers pull from it. Members and the positions of sinks are looked up by a request whose answer is
+  the server's own, with the value packed in it. That right covers a whole bucket, so nothing secret stands in one.
+- Roles that follow the log (ui, sink, notifier) can have events that stand there delivered once more, a worker an
+  item of its own zone. The readers do not take them: commands and results count only if they have an inbox for
+  the answer and were not delivered from a stream; on the log, what the server delivered from a stream and what
+  is no event is passed over and counted. Delivery to the server's own interface is refused.
+- Every role can have answers of the server stored on the log. They are passed over, but take space: short error
+  texts from a worker; from ui, sink and notifier also answers as long as their request. Revoke who does that.
+- A notifier writes on the log itself. The server sees to it that it does so on the subjects of outcomes only, not
+  to what it says there: let it run where you would let an engine run.
 
 What a worker says of its zone is believed: it can report any result for the objects of that zone.
 
