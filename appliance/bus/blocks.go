@@ -85,7 +85,7 @@ func (k Block) first() uint64 {
 		return seq
 	}
 	var first uint64
-	if err := k.Scan(func(seq uint64, _ []byte) bool { first = seq; return false }); err != nil || first == 0 {
+	if err := k.Scan(func(seq uint64, _, _ []byte) bool { first = seq; return false }); err != nil || first == 0 {
 		return binary.LittleEndian.Uint64(head[4:]) &^ (erasedFlag | tombFlag)
 	}
 	return first
@@ -103,9 +103,10 @@ func (k Block) Size() uint64 {
 // Path returns the file's name.
 func (k Block) Path() string { return k.path }
 
-// Scan calls fn with every record in order until it returns false. The data is
-// valid during the call only. It fails at a record that cannot be read.
-func (k Block) Scan(fn func(seq uint64, data []byte) bool) error {
+// Scan calls fn with every record in order until it returns false. Its headers, as the
+// client has sent them, and the data are valid during the call only. It fails at a record
+// that cannot be read.
+func (k Block) Scan(fn func(seq uint64, headers, data []byte) bool) error {
 	buf, err := os.ReadFile(k.path)
 	if err != nil {
 		return fmt.Errorf("read block: %w", err)
@@ -115,11 +116,11 @@ func (k Block) Scan(fn func(seq uint64, data []byte) bool) error {
 		return err
 	}
 	for len(r.rest) > 0 {
-		seq, data, err := r.next()
+		seq, headers, data, err := r.next()
 		if err != nil {
 			return fmt.Errorf("block %s at byte %d: %w", k.path, len(buf)-len(r.rest), err)
 		}
-		if seq != 0 && !fn(seq, data) {
+		if seq != 0 && !fn(seq, headers, data) {
 			return nil
 		}
 	}
@@ -145,9 +146,9 @@ func (k Block) reader(buf []byte) (*recordReader, error) {
 
 // next returns the next record; position 0 for one that holds no message. After
 // a record with a wrong checksum and a believable length it can go on.
-func (r *recordReader) next() (uint64, []byte, error) {
+func (r *recordReader) next() (seq uint64, headers, data []byte, err error) {
 	if len(r.rest) < recordHead+recordSum {
-		return 0, nil, errRecord
+		return 0, nil, nil, errRecord
 	}
 	length := binary.LittleEndian.Uint32(r.rest)
 	hasHeader := length&headerFlag != 0
@@ -155,18 +156,18 @@ func (r *recordReader) next() (uint64, []byte, error) {
 	subject := int(binary.LittleEndian.Uint16(r.rest[20:]))
 	at := recordHead + subject
 	if size > len(r.rest) || size > recordMax || at+recordSum > size {
-		return 0, nil, errRecord
+		return 0, nil, nil, errRecord
 	}
 	record := r.rest[:size]
 	headAt := at
 	if hasHeader {
 		if at+4+recordSum > size {
-			return 0, nil, errRecord
+			return 0, nil, nil, errRecord
 		}
 		head := int(binary.LittleEndian.Uint32(record[at:]))
 		headAt = at + 4
 		if at = headAt + head; head < 0 || at+recordSum > size {
-			return 0, nil, errRecord
+			return 0, nil, nil, errRecord
 		}
 	}
 	end := size - recordSum
@@ -176,14 +177,14 @@ func (r *recordReader) next() (uint64, []byte, error) {
 	r.hash.Write(record[recordHead : recordHead+subject])
 	r.hash.Write(record[headAt:end])
 	if !bytes.Equal(r.hash.Sum(r.sum[:0]), record[end:]) {
-		return 0, nil, errSum
+		return 0, nil, nil, errSum
 	}
-	seq := binary.LittleEndian.Uint64(record[4:])
+	seq = binary.LittleEndian.Uint64(record[4:])
 	if seq&(erasedFlag|tombFlag) != 0 {
 		r.gone = max(r.gone, seq&^(erasedFlag|tombFlag))
-		return 0, nil, nil
+		return 0, nil, nil, nil
 	}
-	return seq, record[at:end], nil
+	return seq, record[headAt:at], record[at:end], nil
 }
 
 // errSum: the record's checksum is wrong; the next one may be readable.
@@ -230,7 +231,7 @@ func (k Block) read() (reading, []byte, error) {
 	broken := 0
 	for at := 0; at < len(buf); {
 		r.rest = buf[at:]
-		seq, _, err := r.next()
+		seq, _, _, err := r.next()
 		if err != nil {
 			next := r.resync(buf, at+1, got.last)
 			if next == len(buf) {
@@ -274,7 +275,7 @@ func (r *recordReader) resync(buf []byte, at int, last uint64) int {
 			continue
 		}
 		r.rest = buf[at:]
-		if _, _, err := r.next(); err == nil {
+		if _, _, _, err := r.next(); err == nil {
 			return at
 		}
 	}

@@ -39,7 +39,7 @@ func writeBlock(t testing.TB, n int) (Block, []byte) {
 func TestBlockHoldsWhatTheServerStored(t *testing.T) {
 	k, buf := writeBlock(t, 5)
 	next := uint64(1)
-	err := k.Scan(func(seq uint64, data []byte) bool {
+	err := k.Scan(func(seq uint64, _, data []byte) bool {
 		if seq != next || string(data) != fmt.Sprintf("event %d", seq) {
 			t.Errorf("record %d = %q", seq, data)
 		}
@@ -124,7 +124,7 @@ func FuzzBlock(f *testing.F) {
 		}
 		for len(r.rest) > 0 {
 			before := len(r.rest)
-			_, _, err := r.next()
+			_, _, _, err := r.next()
 			if len(r.rest) == before {
 				if err == nil {
 					t.Fatal("no error and no step")

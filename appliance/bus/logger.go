@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // serverLog hands the server's lines to slog. Its sentences are the message's
@@ -13,6 +15,7 @@ import (
 type serverLog struct {
 	log   *slog.Logger
 	warns func() // counts warnings and errors of the server
+	lines throttle.Lines
 
 	mu    sync.Mutex
 	fatal error
@@ -40,10 +43,14 @@ func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, for
 // Errorf logs an error and passes it to whoever judges what it means.
 //
 // What a client does wrong is no error of ours, and its line holds words of the
-// client, which must not pass for those of the server.
+// client, which must not pass for those of the server. It may do it often: of what a
+// client does on any subject one line a minute is written.
 func (l *serverLog) Errorf(format string, v ...any) {
-	if aboutClient(format, v) {
-		l.write(slog.LevelWarn, format, v)
+	if client, ok := aboutClient(format, v); ok {
+		l.warns()
+		if left, ok := l.lines.Let(client); ok {
+			l.log.Warn("log server says", "text", fmt.Sprintf(format, v...), "left_out", left)
+		}
 		return
 	}
 	l.write(slog.LevelError, format, v)
@@ -56,14 +63,22 @@ func (l *serverLog) Errorf(format string, v ...any) {
 }
 
 // aboutClient tells whether a line begins with the address and number of a client's
-// connection.
-func aboutClient(format string, v []any) bool {
+// connection, and what it says without the number, the port and the subject.
+func aboutClient(format string, v []any) (what string, ok bool) {
 	line := format
 	if strings.Contains(format, "%") {
 		line = fmt.Sprintf(format, v...)
 	}
-	_, rest, ok := strings.Cut(line, " - ")
-	return ok && strings.HasPrefix(rest, "cid:")
+	from, rest, ok := strings.Cut(line, " - ")
+	if !ok || !strings.HasPrefix(rest, "cid:") {
+		return "", false
+	}
+	if i := strings.LastIndexByte(from, ':'); i >= 0 {
+		from = from[:i]
+	}
+	_, says, _ := strings.Cut(rest, " - ")
+	says, _, _ = strings.Cut(says, ", Subject ")
+	return from + " " + says, true
 }
 
 // Debugf logs at debug level.

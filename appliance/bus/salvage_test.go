@@ -28,7 +28,7 @@ func damagedAt(t *testing.T, data, stream string, n, offset int) []byte {
 		t.Fatal(err)
 	}
 	for range n - 1 {
-		if _, _, err := r.next(); err != nil {
+		if _, _, _, err := r.next(); err != nil {
 			t.Fatal(err)
 		}
 	}

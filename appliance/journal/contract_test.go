@@ -173,11 +173,11 @@ func appendsComeBack(t *testing.T, j Journal) {
 	if err != nil || end != (Position{Log: c, Results: r}) {
 		t.Errorf("end = %+v, %v; want %d and %d", end, err, c, r)
 	}
-	last, err := j.LastOf(t.Context(), "web01!http")
+	last, _, err := j.LastOf(t.Context(), "web01!http")
 	if err != nil || last != c {
 		t.Errorf("last of web01!http = %d, %v; want %d", last, err, c)
 	}
-	if last, err := j.LastOf(t.Context(), "nobody"); err != nil || last != 0 {
+	if last, _, err := j.LastOf(t.Context(), "nobody"); err != nil || last != 0 {
 		t.Errorf("last of an object without events = %d, %v; want 0", last, err)
 	}
 }
@@ -269,7 +269,7 @@ func outcomes(t *testing.T, j Journal) {
 	first := mustPut(t, j, decision("db", 1, 0), 0)
 	o := &event.Event{ID: "outcome/1", Kind: event.NotificationDelivered, Object: "db", Time: object.Time(1_800_000_001_500)}
 	mustPut(t, j, o, 0)
-	if last, err := j.LastOf(t.Context(), "db"); err != nil || last != first {
+	if last, _, err := j.LastOf(t.Context(), "db"); err != nil || last != first {
 		t.Fatalf("last of db = %d, %v; want %d", last, err, first)
 	}
 	mustPut(t, j, &event.Event{ID: "ran/1", Kind: event.HandlerRan, Object: "db", Text: "restarted", Time: o.Time}, 0)

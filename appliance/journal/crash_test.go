@@ -63,7 +63,7 @@ func writeUntilKilled(folder string) error {
 	}
 	for o := range 40 {
 		id := object.HostID(fmt.Sprintf("h%d", o))
-		at, err := j.LastOf(ctx, id)
+		at, _, err := j.LastOf(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -158,12 +158,12 @@ func (j *jetStream) window(ctx context.Context, s event.Stream, filter string, b
 				begin = max(begin, seq+1)
 				continue
 			}
-			if at, err := time.Parse(time.RFC3339Nano, m.Header.Get("Nats-Time-Stamp")); err == nil && oldest.IsZero() {
+			if at, err := time.Parse(time.RFC3339Nano, own(m, "Nats-Time-Stamp")); err == nil && oldest.IsZero() {
 				oldest = at
 			}
 			begin = seq + 1
 			e := event.Event{Stream: s, Seq: seq}
-			if event.Decode(m.Data, &e) == nil {
+			if decodeMessage(m, direct, &e) == nil {
 				e.Stream, e.Seq = s, seq
 				events = append(events, e)
 			}
@@ -221,21 +221,32 @@ func (j *jetStream) single(ctx context.Context, positions []uint64) ([]event.Eve
 			return nil, err
 		}
 		e := event.Event{Stream: event.Log, Seq: seq}
-		if there && event.Decode(m.Data, &e) == nil {
+		if there && decodeMessage(m, direct, &e) == nil {
 			events = append(events, e)
 		}
 	}
 	return events, nil
 }
 
+// own returns a header as the server has set it: its own come behind those that are
+// stored with the message.
+func own(m *nats.Msg, name string) string {
+	all := m.Header[name]
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
 // directSeq reads one answer to a direct get: a message with its position, or
 // the end of the batch (more = false) with the last position, 0 if nothing is
 // left behind it.
 func directSeq(m *nats.Msg) (seq uint64, more bool, err error) {
-	switch status := m.Header.Get("Status"); status {
-	case "":
-		seq, err = strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if at := own(m, "Nats-Sequence"); at != "" { // a message of the log may claim a status too
+		seq, err = strconv.ParseUint(at, 10, 64)
 		return seq, true, err
+	}
+	switch status := m.Header.Get("Status"); status {
 	case "204":
 		if m.Header.Get("Nats-Num-Pending") == "0" {
 			return 0, false, nil

@@ -14,6 +14,7 @@ import (
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // jetStream is the journal on a bus.
@@ -29,7 +30,8 @@ type jetStream struct {
 	room    chan struct{} // one per measurement in flight
 	objects jetstream.ObjectStore
 	opened  Position
-	index   *index // of the log, for History
+	index   *index         // of the log, for History
+	passed  throttle.Lines // about positions without an event
 
 	mu      sync.Mutex // guards closing and the count of measurements in flight
 	closing bool
@@ -198,33 +200,59 @@ const codeNotFound = 10037
 // truth, and a direct get may be answered by a replica that lags. When retention
 // has removed everything about the object the answer is 0, which is what the
 // server compares with then.
-func (j *jetStream) LastOf(ctx context.Context, id object.ID) (uint64, error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": j.names.LogRoot + "." + id.Token()})
+func (j *jetStream) LastOf(ctx context.Context, id object.ID) (last, compared uint64, err error) {
+	subject := j.names.LogRoot + "." + id.Token()
+	compared, foreign, err := j.newestOn(ctx, subject)
 	if err != nil {
-		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+		return 0, 0, fmt.Errorf("read last position of %s: %w", id, err)
+	}
+	if !foreign {
+		return compared, compared, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*j.opts.Timeout)
+	defer cancel()
+	events, err := j.backwards(ctx, event.Log, subject, compared, &Query{Object: id, Limit: 1})
+	if err != nil {
+		return 0, 0, fmt.Errorf("read last position of %s: %w", id, err)
+	}
+	for i := range events {
+		last = max(last, events[i].Seq)
+	}
+	return last, compared, nil
+}
+
+// newestOn returns the position of the last message of a subject of the log, 0 if there
+// is none, and whether it is no event.
+func (j *jetStream) newestOn(ctx context.Context, subject string) (seq uint64, foreign bool, err error) {
+	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
+	if err != nil {
+		return 0, false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, j.opts.Timeout)
 	defer cancel()
 	m, err := j.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+j.names.Log, ask)
 	if err != nil {
-		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+		return 0, false, err
 	}
 	var r struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
-			Seq uint64 `json:"seq"`
+			Seq     uint64 `json:"seq"`
+			Headers []byte `json:"hdrs"`
+			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
 	if err := json.Unmarshal(m.Data, &r); err != nil {
-		return 0, fmt.Errorf("read last position of %s: %w", id, err)
+		return 0, false, err
 	}
 	if r.Error != nil && r.Error.ErrorCode == codeNotFound {
-		return 0, nil
+		return 0, false, nil
 	}
 	if r.Error != nil {
-		return 0, fmt.Errorf("read last position of %s: %w", id, r.Error)
+		return 0, false, r.Error
 	}
-	return r.Message.Seq, nil
+	var e event.Event
+	return r.Message.Seq, decodeStored(r.Message.Headers, r.Message.Data, &e) != nil, nil
 }
 
 // Close refuses new events, waits for the answers to those in flight and gives

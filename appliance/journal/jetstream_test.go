@@ -58,7 +58,7 @@ func TestRetentionEmptiesAnObject(t *testing.T) {
 		if _, err := put(t, j, decision("db", 2, at), at); !errors.Is(err, ErrConflict) {
 			t.Fatalf("append on a removed position: %v, want ErrConflict", err)
 		}
-		last, err := j.LastOf(t.Context(), "db")
+		last, _, err := j.LastOf(t.Context(), "db")
 		if err != nil || last != 0 {
 			t.Fatalf("last = %d, %v; want 0", last, err)
 		}

@@ -61,8 +61,9 @@ type Journal interface {
 	// earlier process goes on from the lesser of it and Opened.
 	Opened() Position
 	// LastOf returns the position of the last decision about an object that is
-	// still kept, 0 if there is none.
-	LastOf(ctx context.Context, id object.ID) (uint64, error)
+	// still kept, 0 if there is none, and with which position the next append about
+	// it is compared: another one where something that is no event stands behind it.
+	LastOf(ctx context.Context, id object.ID) (last, compared uint64, err error)
 	// History returns events that match, newest first.
 	History(ctx context.Context, q Query) ([]event.Event, error)
 	// SaveSnapshot keeps data as the folded state at a position; the last few

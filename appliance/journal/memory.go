@@ -192,10 +192,11 @@ func (m *memory) End(context.Context) (Position, error) {
 // Opened is the zero position: nothing survives the process.
 func (m *memory) Opened() Position { return Position{} }
 
-func (m *memory) LastOf(_ context.Context, id object.ID) (uint64, error) {
+func (m *memory) LastOf(_ context.Context, id object.ID) (last, compared uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.last[id.Token()], nil
+	last = m.last[id.Token()]
+	return last, last, nil
 }
 
 func (m *memory) History(_ context.Context, q Query) ([]event.Event, error) {

@@ -27,7 +27,7 @@ var (
 	streamLabels  = []string{event.Log.String(), event.Results.String()}
 	outcomeLabels = []string{"stored", "conflict", "unknown", "closed", "refused"}
 	groupLabels   = []string{"single", "batch", "split"}
-	skipLabels    = []string{"decode", "gap"}
+	skipLabels    = []string{"decode", "gap", "foreign"}
 )
 
 // newMetrics makes every label value that exists, at zero, so that a rate over

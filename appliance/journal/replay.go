@@ -21,7 +21,13 @@ type replayed struct {
 	first   uint64 // position of the first and of the last record read,
 	last    uint64 // 0 if there was none
 	broken  bool   // the block holds something that only the server can explain
-	skipped []uint64
+	skipped []passed
+}
+
+// passed is a position without an event.
+type passed struct {
+	seq uint64
+	err error // why
 }
 
 // replay reads a stream's blocks up to what is known to be stored and returns
@@ -46,8 +52,8 @@ func (t *tail) replay(ctx context.Context, next, target uint64) uint64 {
 		if got.first != 0 {
 			next = got.last + 1
 		}
-		for _, seq := range got.skipped {
-			t.passOver(seq, errUndecodable)
+		for _, p := range got.skipped {
+			t.passOver(p.seq, p.err)
 		}
 		if len(got.events) > 0 || got.last > 0 {
 			t.box.put(t.stream, next-1, got.events...)
@@ -84,7 +90,7 @@ func decodeAhead(ctx context.Context, blocks []bus.Block, s event.Stream, from, 
 // front of whatever is not the next position.
 func decodeBlock(k bus.Block, s event.Stream, from, target uint64) (r replayed) {
 	r.events = make([]event.Event, 0, min(k.Size()/typicalRecord, target-from+1))
-	err := k.Scan(func(seq uint64, data []byte) bool {
+	err := k.Scan(func(seq uint64, headers, data []byte) bool {
 		if seq < from {
 			return true
 		}
@@ -101,9 +107,9 @@ func decodeBlock(k bus.Block, s event.Stream, from, target uint64) (r replayed) 
 		r.last = seq
 		r.events = append(r.events, event.Event{})
 		e := &r.events[len(r.events)-1]
-		if event.Decode(data, e) != nil {
+		if err := decodeStored(headers, data, e); err != nil {
 			r.events = r.events[:len(r.events)-1]
-			r.skipped = append(r.skipped, seq)
+			r.skipped = append(r.skipped, passed{seq, err})
 			return true
 		}
 		e.Stream, e.Seq = s, seq

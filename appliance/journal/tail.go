@@ -188,12 +188,11 @@ func (t *tail) receive(round int, m *nats.Msg) {
 		return
 	}
 	defer func() { t.heard = time.Now() }() // after handling, which may have waited for the caller
-	if len(m.Data) == 0 && m.Header.Get("Status") != "" {
-		t.control(m)
-		return
-	}
 	seq, consumed, ok := deliveredAs(m.Reply)
-	if !ok {
+	if !ok { // a message of the log may claim a status too
+		if len(m.Data) == 0 && m.Header.Get("Status") != "" {
+			t.control(m)
+		}
 		return
 	}
 	t.consumed++
@@ -211,14 +210,14 @@ func (t *tail) receive(round int, m *nats.Msg) {
 		}
 	}
 	t.next = seq + 1
-	t.hand(seq, m.Data)
+	t.hand(seq, m)
 }
 
 // hand decodes one message for the caller. One that cannot be decoded delivers
 // nothing, its position counts all the same.
-func (t *tail) hand(seq uint64, data []byte) {
+func (t *tail) hand(seq uint64, m *nats.Msg) {
 	var e event.Event
-	if err := event.Decode(data, &e); err != nil {
+	if err := decodeMessage(m, 0, &e); err != nil {
 		t.passOver(seq, err)
 		t.box.put(t.stream, seq)
 		return
@@ -227,13 +226,16 @@ func (t *tail) hand(seq uint64, data []byte) {
 	t.box.put(t.stream, seq, e)
 }
 
-// errUndecodable is logged for what replay could not decode.
-var errUndecodable = errors.New("not an event")
-
-// passOver counts and logs a position that delivers nothing.
+// passOver counts a position that delivers nothing, and tells of it once a minute.
 func (t *tail) passOver(seq uint64, err error) {
-	t.j.metrics.skipped.WithLabelValues(t.stream.String(), "decode").Inc()
-	t.j.opts.Logger.Warn("an event cannot be read and is passed over", "stream", t.name, "seq", seq, "err", err)
+	reason := "decode"
+	if errors.Is(err, errForeign) {
+		reason = "foreign"
+	}
+	t.j.metrics.skipped.WithLabelValues(t.stream.String(), reason).Inc()
+	if left, ok := t.j.passed.Let(t.name + " " + reason); ok {
+		t.j.opts.Logger.Warn("an event cannot be read and is passed over", "stream", t.name, "seq", seq, "err", err, "left_out", left)
+	}
 }
 
 // control answers flow control and uses an idle stream's heartbeat to notice

@@ -51,8 +51,8 @@ func TestWhatTheServerDeliversFromItsStoreIsOfNobody(t *testing.T) {
 			if !strings.Contains(subject, ".result.") {
 				continue
 			}
-			// As a consumer delivers it.
-			if err := q.nc.PublishRequest(subject, "$JS.ACK.KV_X.c.1.1.1.1.0", []byte(text)); err != nil {
+			// With a reply that is no inbox, as a consumer delivers it.
+			if err := q.nc.PublishRequest(subject, "jaque.log.web01", []byte(text)); err != nil {
 				t.Fatal(err)
 			}
 			if err := q.nc.Publish(subject, []byte(text)); err != nil { // nobody waits for an answer

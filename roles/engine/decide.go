@@ -28,7 +28,8 @@ type pending struct {
 	tries    int
 	refused  bool   // the append was refused or its outcome is unknown
 	asked    bool   // refused: until is known
-	until    uint64 // the last position of the object's subject; decide again behind it
+	until    uint64 // the last position of the object's decisions; decide again behind it
+	compared uint64 // asked: with what the server compares the next append
 	line     []job
 }
 
@@ -256,8 +257,8 @@ func (e *Engine) redecide(key int32) {
 func (e *Engine) askLast(ctx context.Context, key int32, p *pending, after time.Duration) {
 	id, object := p.id(), e.state.entries[key].id()
 	time.AfterFunc(after, func() {
-		seq, err := e.opt.Journal.LastOf(ctx, object)
-		e.inbox.last(lastKnown{key: key, id: id, seq: seq, err: err})
+		seq, compared, err := e.opt.Journal.LastOf(ctx, object)
+		e.inbox.last(lastKnown{key: key, id: id, seq: seq, compared: compared, err: err})
 	})
 }
 
@@ -270,21 +271,22 @@ func (e *Engine) onLast(ctx context.Context, l *lastKnown) {
 		e.askLast(ctx, l.key, p, time.Second)
 		return
 	}
-	p.asked, p.until = true, l.seq
+	p.asked, p.until, p.compared = true, l.seq, l.compared
 	e.again(l.key, p)
 }
 
 // again decides a refused job anew once the tail has reached the position that
 // refused it. Where retention has emptied the object's subject since, the server
-// compares with an older position or 0: that is the base then.
+// compares with an older position or 0, and with a newer one where something that is no
+// event stands behind the last decision: that is the base then.
 func (e *Engine) again(key int32, p *pending) {
 	st := e.proj.State(e.state.entries[key].obj.ID)
 	if st.Sub < p.until {
 		return
 	}
 	base := tailBase
-	if p.until < st.Sub {
-		base = p.until
+	if p.until < st.Sub || p.compared > p.until {
+		base = p.compared
 	}
 	delete(e.state.pending, key)
 	e.proceed(key, &pending{now: p.now, line: p.line, tries: p.tries}, base)
@@ -305,7 +307,7 @@ func (e *Engine) settle(key int32, ev *event.Event, outcome fold.Outcome) {
 		e.done(key, p)
 	case ev.ID == p.id() && ev.Stream == event.Log:
 		// Another writer was first: decide again on what holds now.
-		p.refused, p.until = true, ev.Seq
+		p.refused, p.until, p.compared = true, ev.Seq, ev.Seq
 		e.again(key, p)
 	case p.refused && p.asked:
 		e.again(key, p)

@@ -191,16 +191,16 @@ func (e *emptied) Append(ev *event.Event, expect uint64, done journal.Done) {
 		done(0, journal.ErrConflict)
 		return
 	}
-	real, _ := e.Journal.LastOf(context.Background(), ev.Object)
+	real, _, _ := e.Journal.LastOf(context.Background(), ev.Object)
 	e.Journal.Append(ev, real, func(seq uint64, err error) {
 		e.last.Store(seq)
 		done(seq, err)
 	})
 }
 
-func (e *emptied) LastOf(ctx context.Context, id object.ID) (uint64, error) {
+func (e *emptied) LastOf(ctx context.Context, id object.ID) (last, compared uint64, err error) {
 	if e.from.Load() && e.last.Load() == 0 {
-		return 0, nil
+		return 0, 0, nil
 	}
 	return e.Journal.LastOf(ctx, id)
 }

@@ -38,10 +38,11 @@ type appended struct {
 
 // lastKnown is the last position of an object's subject, read after a refusal.
 type lastKnown struct {
-	key int32
-	id  string
-	seq uint64
-	err error
+	key      int32
+	id       string
+	seq      uint64
+	compared uint64 // see journal.Journal
+	err      error
 }
 
 // reload is a new generation.
