@@ -32,12 +32,15 @@ type channels struct {
 	client *http.Client
 	done   *channel.Done
 	log    *slog.Logger
-	behind bool // who asks may know a newer config: what is missing may come with a reload
+	// notifier is the name of a process that may run by an older config than who asks:
+	// what is missing may come with a reload. "" = there is one config.
+	notifier string
 
 	mu        sync.Mutex // guards what follows
 	config    *generation
 	made      map[way]channel.Channel // of this generation
 	templates map[string]*message.Template
+	missing   map[way]time.Time // what this generation does not have, and when it was last looked for
 }
 
 // way is one channel of one contact.
@@ -56,7 +59,7 @@ func (c *channels) use(cfg *config.Config) {
 	g := newGeneration(cfg)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.config, c.made, c.templates = g, map[way]channel.Channel{}, map[string]*message.Template{}
+	c.config, c.made, c.templates, c.missing = g, map[way]channel.Channel{}, map[string]*message.Template{}, map[way]time.Time{}
 }
 
 // Resolve returns the way to a contact over a channel. That the config has it no
@@ -70,8 +73,9 @@ func (c *channels) Resolve(contact, name string) (channel.Channel, error) {
 	}
 	ch, err := c.make(w)
 	var e *channel.Error
-	if c.behind && errors.As(err, &e) && e.Permanent {
-		return nil, fmt.Errorf("%w, as the config of this process stands; reload it", e.Err)
+	if c.notifier != "" && errors.As(err, &e) && e.Permanent {
+		c.missing[w] = time.Now()
+		return nil, fmt.Errorf("%w, as the config of notifier %s stands; reload it there", e.Err, c.notifier)
 	}
 	if err != nil {
 		return nil, err
@@ -113,6 +117,39 @@ func (c *channels) make(w way) (channel.Channel, error) {
 		return c.command(p.Command)
 	}
 	return nil, gone("this jaque knows no channel %s; use a newer one", w.channel)
+}
+
+// missedFor is how long what a config does not have counts as missing after it was last
+// looked for: longer than attempts are apart.
+const missedFor = 30 * time.Minute
+
+// trouble says whom the config of a notifier does not know although it is to deliver
+// to them.
+func (c *channels) trouble() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var contacts []string
+	for w, looked := range c.missing {
+		if time.Since(looked) < missedFor {
+			contacts = append(contacts, w.contact)
+		}
+	}
+	slices.Sort(contacts)
+	contacts = slices.Compact(contacts)
+	if len(contacts) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("notifier %s cannot deliver to %s: its config does not have them, or not their channels; give it the config of the engine and reload it",
+		c.notifier, someOf(contacts))}
+}
+
+// someOf names the first few.
+func someOf(names []string) string {
+	const few = 3
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%d contacts (%s, …)", len(names), strings.Join(names[:few], ", "))
 }
 
 // gone is an error that no later attempt can repair.

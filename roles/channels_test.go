@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/config"
@@ -232,4 +234,37 @@ settings: macros: {USER1: "/usr/lib/plugins", USER2: "env:TOKEN", USER3: "clear"
 	if want := []string{"/like/a/path", "clear", "of the environment"}; !slices.Equal(got, want) {
 		t.Errorf("hides %q, want %q", got, want)
 	}
+}
+
+// A notifier says whom its config does not know, until it has another one.
+func TestANotifierNamesWhomItsConfigDoesNotHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := &object.Set{Contacts: map[string]*object.Contact{"alice": {Name: "alice"}}}
+		c := newChannels(Settings{}, &probe.Runner{}, projection.New(set), quiet())
+		c.notifier = "n1"
+		next := &config.Config{Set: set, Delivery: config.Delivery{}}
+		c.use(next)
+		_, err := c.Resolve("bob", "email")
+		if err == nil || !strings.HasSuffix(err.Error(), "as the config of notifier n1 stands; reload it there") {
+			t.Errorf("got %v", err)
+		}
+		if got := strings.Join(c.trouble(), ""); !strings.HasPrefix(got, "notifier n1 cannot deliver to bob: ") {
+			t.Errorf("the trouble is %q", got)
+		}
+		for _, name := range []string{"dave", "carol", "erin"} {
+			_, _ = c.Resolve(name, "email")
+		}
+		if got := strings.Join(c.trouble(), ""); !strings.HasPrefix(got, "notifier n1 cannot deliver to 4 contacts (bob, carol, dave, …): ") {
+			t.Errorf("the trouble is %q", got)
+		}
+		time.Sleep(missedFor)
+		if got := c.trouble(); len(got) > 0 {
+			t.Errorf("nobody asks any more: %v", got)
+		}
+		_, _ = c.Resolve("bob", "email")
+		c.use(next)
+		if got := c.trouble(); len(got) > 0 {
+			t.Errorf("with another config: %v", got)
+		}
+	})
 }

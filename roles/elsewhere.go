@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type elsewhere struct {
 	count func(context.Context) (int, error) // live notifiers
 	live  atomic.Int64                       // by the last count; unknownLive = it failed
 	seen  atomic.Int64                       // when one was last known to live, in Unix milliseconds
+	log   *slog.Logger
+	told  time.Time // when the log was told that none runs; zero = some do. It belongs to run.
 }
 
 const unknownLive = -1
@@ -35,7 +38,7 @@ const unknownLive = -1
 // one of them may be starting again.
 const (
 	countNotifiers  = 5 * time.Second
-	withoutNotifier = 30 * time.Second
+	withoutNotifier = 15 * time.Second
 )
 
 // deliverElsewhere leaves the delivery to notifiers.
@@ -50,7 +53,7 @@ func (a *appliance) deliverElsewhere(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x := newElsewhere(a.proj, func(ctx context.Context) (int, error) {
+	x := newElsewhere(a.proj, a.p.Logger, func(ctx context.Context) (int, error) {
 		return coordination.Live(ctx, b.Conn(), b.Names().Members, coordination.Notifiers)
 	})
 	registerDelivery(a.reg, x.metrics())
@@ -68,8 +71,8 @@ func (a *appliance) notifiersAt() string {
 	return a.s.EventLog
 }
 
-func newElsewhere(p *projection.Projection, count func(context.Context) (int, error)) *elsewhere {
-	x := &elsewhere{open: p.OpenRequests, count: count}
+func newElsewhere(p *projection.Projection, log *slog.Logger, count func(context.Context) (int, error)) *elsewhere {
+	x := &elsewhere{open: p.OpenRequests, count: count, log: log}
 	x.live.Store(unknownLive)
 	x.seen.Store(time.Now().UnixMilli())
 	return x
@@ -85,6 +88,7 @@ func (x *elsewhere) run(ctx context.Context, ready func()) error {
 		select {
 		case <-tick.C:
 			x.look(ctx)
+			x.tell()
 		case <-ctx.Done():
 			return nil
 		}
@@ -105,11 +109,29 @@ func (x *elsewhere) look(ctx context.Context) {
 	}
 }
 
+// none tells whether nobody delivers, and not only for a moment.
+func (x *elsewhere) none(now time.Time) bool {
+	return x.live.Load() == 0 && now.Sub(time.UnixMilli(x.seen.Load())) >= withoutNotifier
+}
+
+// tell says in the log when it begins that no notifier runs, and when that is over.
+func (x *elsewhere) tell() {
+	now := time.Now()
+	switch none := x.none(now); {
+	case none && x.told.IsZero():
+		x.told = now
+		x.log.Warn("no notifier runs, so that nobody is told of anything; start one with -target notifier", "open", len(x.open()))
+	case x.live.Load() > 0 && !x.told.IsZero():
+		x.log.Info("a notifier runs again", "notifiers", x.live.Load(), "without", now.Sub(x.told).Round(time.Second), "open", len(x.open()))
+		x.told = time.Time{}
+	}
+}
+
 // trouble says in sentences what keeps notifications from going out.
 func (x *elsewhere) trouble() []string {
 	now, open := time.Now(), x.open()
 	var all []string
-	if x.live.Load() == 0 && now.Sub(time.UnixMilli(x.seen.Load())) >= withoutNotifier {
+	if x.none(now) {
 		text := "no notifier runs, so that nobody is told of anything; start one with -target notifier"
 		if len(open) > 0 {
 			text = fmt.Sprintf("%s since %s and no notifier runs; start one with -target notifier", waitFor(len(open)), clock(open[0].Time.Std(), now))
@@ -134,9 +156,10 @@ func overdue(p *deliver.Pending, now object.Time) bool {
 // channelsDown says which kinds of channels do not take what is open, as the log knows it.
 func channelsDown(open []*deliver.Pending, now time.Time) []string {
 	type kind struct {
-		n     int
-		since time.Time
-		last  *deliver.Pending
+		n        int
+		since    time.Time
+		last     *deliver.Pending
+		contacts map[string]bool
 	}
 	kinds := map[string]*kind{}
 	for _, p := range open { // oldest first
@@ -146,15 +169,23 @@ func channelsDown(open []*deliver.Pending, now time.Time) []string {
 		name, _, _ := strings.Cut(p.Channel, ":")
 		k := kinds[name]
 		if k == nil {
-			k = &kind{since: p.Time.Std()}
+			k = &kind{since: p.Time.Std(), contacts: map[string]bool{}}
 			kinds[name] = k
 		}
-		k.n, k.last = k.n+1, p
+		k.n, k.last, k.contacts[p.Contact] = k.n+1, p, true
 	}
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		k := kinds[name]
-		all = append(all, fmt.Sprintf("%s over %s since %s: %s", waitFor(k.n), name, clock(k.since, now), k.last.Reason))
+		whom := ""
+		if len(k.contacts) > 1 {
+			whom = fmt.Sprintf(" for %d contacts", len(k.contacts))
+		}
+		reason := k.last.Reason
+		if by := k.last.By; by != "" && !strings.Contains(reason, "notifier "+by) {
+			reason = "notifier " + by + ": " + reason
+		}
+		all = append(all, fmt.Sprintf("%s over %s%s since %s: %s", waitFor(k.n), name, whom, clock(k.since, now), reason))
 	}
 	return all
 }

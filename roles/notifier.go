@@ -53,11 +53,11 @@ func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 		return err
 	}
 	// The engine may run by a newer config than this process.
-	x.channels.behind = true
+	x.channels.notifier = a.s.NotifierID
 	n.roster.change = x.Kick
 	a.heard = append(a.heard, func(e *event.Event) { n.hear(e) })
 	a.delivery = x
-	a.troubles = append(a.troubles, n.roster.trouble)
+	a.troubles = append(a.troubles, n.roster.trouble, x.channels.trouble)
 	a.add(service.Service{Name: "notifiers", Needs: a.names(), Run: n.run})
 	a.add(x.Service("notifiers"))
 	a.reloader = newReloader(a, nil)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,7 +124,7 @@ func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
 		want  string // "" = no trouble
 	}{
 		{"a notifier runs and nothing waits", 1, nil, time.Hour, nil, ""},
-		{"none has been seen for a moment", 0, nil, 20 * time.Second, nil, ""},
+		{"none has been seen for a moment", 0, nil, 14 * time.Second, nil, ""},
 		{"none runs", 0, nil, time.Minute, nil, "no notifier runs, so that nobody is told"},
 		{"none runs and something waits", 0, nil, time.Minute, func() []*deliver.Pending { return []*deliver.Pending{request(0, 0, "")} }, "1 notification waits since"},
 		{"it is not known whether one runs", 0, errors.New("denied"), time.Hour, nil, ""},
@@ -138,13 +140,22 @@ func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
 			"2 notifications wait since",
 		},
 		{
+			"a notifier says why it cannot", 2, nil, time.Minute,
+			func() []*deliver.Pending {
+				one, two := request(time.Hour, 1, "421 later"), request(time.Hour, 1, "421 later")
+				one.Contact, two.Contact, two.By = "alice", "bob", "n2"
+				return []*deliver.Pending{one, two}
+			},
+			": notifier n2: 421 later",
+		},
+		{
 			"the mail server refuses", 2, nil, time.Minute,
 			func() []*deliver.Pending { return []*deliver.Pending{request(time.Hour, 3, "421 later")} }, ": 421 later",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				x := &elsewhere{count: func(context.Context) (int, error) { return c.live, c.err }}
+				x := &elsewhere{log: quiet(), count: func(context.Context) (int, error) { return c.live, c.err }}
 				x.open = func() []*deliver.Pending { return nil }
 				x.seen.Store(time.Now().UnixMilli())
 				ctx, cancel := context.WithCancel(t.Context())
@@ -212,4 +223,33 @@ func TestWhoMayHaveSentWhatIsOpen(t *testing.T) {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
+}
+
+func TestThatNoNotifierRunsIsSaidOnceAndWhenItIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var live atomic.Int64
+		var said strings.Builder
+		x := &elsewhere{
+			log:   slog.New(slog.NewTextHandler(&said, nil)),
+			open:  func() []*deliver.Pending { return make([]*deliver.Pending, 7) },
+			count: func(context.Context) (int, error) { return int(live.Load()), nil },
+		}
+		x.seen.Store(time.Now().UnixMilli())
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- x.run(ctx, func() {}) }()
+		for _, n := range []int64{0, 2, 1} {
+			live.Store(n)
+			time.Sleep(5 * time.Minute)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "no notifier runs") || !strings.Contains(lines[0], "open=7") ||
+			!strings.Contains(lines[1], "level=INFO") || !strings.Contains(lines[1], "notifiers=2") {
+			t.Errorf("said:\n%s", said.String())
+		}
+	})
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"jaque.sh/jaque/appliance/channel"
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/message"
 )
@@ -105,6 +107,45 @@ func TestWhatNobodyCanHaveSentIsNotMarked(t *testing.T) {
 		}
 		if want := map[object.ID]bool{"web01": true, "web02": false, "web03": true}; !maps.Equal(marked, want) {
 			t.Errorf("marked are %v, want %v", marked, want)
+		}
+		p.stop()
+	})
+}
+
+// A contact that the config has only now is told at once, not when the next attempt
+// would be due; what a channel refused waits on.
+func TestAReloadIsFollowedByAnAttemptAtWhatHadNoWay(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var known atomic.Bool
+		tries := 0
+		p := w.start(t, func(p *process, o *Options) {
+			way := o.Resolve
+			o.Resolve = func(contact, name string) (channel.Channel, error) {
+				if contact == "alice" && !known.Load() {
+					return nil, errors.New("the config has no contact alice")
+				}
+				return way(contact, name)
+			}
+			p.send = func(_ context.Context, m *message.Message) error {
+				if m.Contact.Name == "bob" {
+					tries++
+					return errors.New("421 later")
+				}
+				return nil
+			}
+		})
+		w.ask("web01", "PROBLEM", none, "email", "alice")
+		w.ask("web02", "PROBLEM", none, "email", "bob")
+		pass(20 * time.Minute) // attempts are minutes apart
+		p.d.Kick()
+		pass(time.Second)
+		before := tries
+		known.Store(true)
+		p.d.Kick()
+		pass(time.Second)
+		delivered := w.of(event.NotificationDelivered)
+		if len(delivered) != 1 || delivered[0].Facts[event.FactContact] != "alice" || delivered[0].Facts[event.FactRepeat] != "" || tries != before {
+			t.Errorf("delivered %+v, %d more attempts at the rest", delivered, tries-before)
 		}
 		p.stop()
 	})

@@ -73,6 +73,7 @@ func (d *Delivery) failed(b *deliver.Batch, s sent, again object.Time) {
 		r.place = planned
 		news := r.reason != reason && r.told < failuresTold
 		r.unsure = r.unsure || s.unsure
+		r.noWay, r.marked = s.noWay, s.repeat
 		d.mark(r, reason)
 		d.attempts.set(p.ID, b.Attempt)
 		d.metrics.outcomes.WithLabelValues(kindOf(b.Channel), "failed").Inc()

@@ -23,6 +23,8 @@ type request struct {
 	unsure bool   // an attempt of this process has failed, but may have arrived
 	reason string // why the last attempt failed; "" = none has
 	told   int    // failures that the log has
+	noWay  bool   // the last attempt has found no channel; another config may have it
+	marked bool   // the last attempt said that it may be a repetition
 }
 
 // enter takes an open request in, unless it is known already. before says that
@@ -98,6 +100,11 @@ func (d *Delivery) review() {
 		case owned && r.place == foreign:
 			r.before = true
 			d.plan(r, true)
+		case owned && r.place == planned && r.noWay:
+			// The way may be there now: it is tried at once.
+			r.noWay = false
+			d.planner.End(id)
+			d.planner.Add(r.Pending, r.marked)
 		case !owned && (r.place == planned || r.place == held):
 			d.disown(id)
 		}

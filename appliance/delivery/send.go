@@ -22,6 +22,7 @@ type sent struct {
 	after  time.Duration // the other side wants to be left alone for
 	unsure bool          // it may have arrived all the same
 	cut    bool          // a stop has cut it off
+	noWay  bool          // there was no channel to send it over
 }
 
 // grace is how long a channel has to return after the end of its time.
@@ -33,7 +34,7 @@ func (d *Delivery) deliver(ctx context.Context, b *deliver.Batch, m *message.Mes
 	way, err := d.opt.Resolve(b.Contact, b.Channel)
 	if err != nil {
 		s := judge(err)
-		s.unsure, s.repeat = false, m.Repeat
+		s.unsure, s.repeat, s.noWay = false, m.Repeat, true
 		return s
 	}
 	began := time.Now()

@@ -112,7 +112,7 @@ func (p *Pending) failed(e *event.Event) *Pending {
 	if n, err := strconv.Atoi(e.Facts[event.FactAttempts]); err == nil {
 		q.Failures = max(p.Failures, n)
 	}
-	q.Reason = clip(e.Facts[event.FactReason], maxText)
+	q.Reason, q.By = clip(e.Facts[event.FactReason], maxText), e.Writer
 	return &q
 }
 

@@ -25,9 +25,9 @@ type Pending struct {
 	// that explained the problem that is over; "" = none.
 	Root object.ID
 	// Failures counts the attempts that failed as far as the log knows, Reason says
-	// why the last of them did.
-	Failures int
-	Reason   string
+	// why the last of them did, By who tried it.
+	Failures   int
+	Reason, By string
 
 	order int // among the requests of the event
 }

@@ -56,7 +56,8 @@ func appendEvent(dst []byte, all []*Pending) []byte {
 		dst = wire.Int(dst, "pb", p.Since)
 		dst = wire.Text(dst, "rt", p.Root)
 		dst = wire.Int(dst, "f", p.Failures)
-		dst = wire.Close(wire.Text(dst, "w", p.Reason))
+		dst = wire.Text(dst, "w", p.Reason)
+		dst = wire.Close(wire.Text(dst, "by", p.By))
 	}
 	return wire.Close(append(dst, ']'))
 }
@@ -135,7 +136,7 @@ type saved struct {
 	order, failures int
 	since           object.Time
 	root            object.ID
-	reason          string
+	reason, by      string
 }
 
 // readEvent reads an event with what is open of it.
@@ -169,7 +170,7 @@ func readEvent(s *wire.Scanner, o *Open) {
 			return
 		}
 		p := all[r.order]
-		p.Since, p.Root, p.Failures, p.Reason = r.since, r.root, r.failures, r.reason
+		p.Since, p.Root, p.Failures, p.Reason, p.By = r.since, r.root, r.failures, r.reason, r.by
 		o.pending[p.ID] = p
 	}
 }
@@ -187,6 +188,8 @@ func readSaved(s *wire.Scanner) (r saved) {
 			r.failures = int(s.Int(64))
 		case "w":
 			r.reason = s.String()
+		case "by":
+			r.by = s.String()
 		default:
 			s.Skip()
 		}
