@@ -13,6 +13,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // ChatOptions say where a chat or on-call service is.
@@ -33,7 +34,7 @@ type chat struct {
 	slot     chan struct{} // holds a token while a message is under way
 	late     late
 	what     string
-	veil     veil
+	veil     veil.Veil
 }
 
 // chatKind is what we know of a service.
@@ -83,12 +84,12 @@ func NewChat(o ChatOptions) (Channel, error) {
 	if _, err := r.NewService(name); err != nil {
 		return nil, errors.New("chat: the service of the address is not known; write one of " + strings.Join(chatNames(), ", ") + " before the colon")
 	}
-	v := newVeil(ofChat(o.Address)...)
+	v := veil.New(ofChat(o.Address)...)
 	err := checkService(name, o.Address)
 	if err != nil {
 		why := withoutAddress(err).Error()
 		if _, ok := err.(ownWords); !ok {
-			why = v.clean(why)
+			why = v.Clean(why)
 		}
 		return nil, fmt.Errorf("chat: %s cannot use the address: %s", name, why)
 	}
@@ -229,7 +230,7 @@ var plainWords = map[string]bool{
 // the service, and the parts that services put together in another way.
 func ofChat(address string) []string {
 	_, rest, _ := strings.Cut(address, "://")
-	secrets := append(ofURL(address), rest)
+	secrets := append(veil.OfURL(address), rest)
 	if u, err := url.Parse(address); err == nil {
 		secrets = append(secrets, u.Host, u.Hostname())
 	}

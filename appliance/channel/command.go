@@ -13,6 +13,7 @@ import (
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/rule/macro"
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // CommandTimeout is how long a notification command may run where nothing else is
@@ -41,7 +42,7 @@ type CommandOptions struct {
 type command struct {
 	opts CommandOptions
 	what string
-	veil veil
+	veil veil.Veil
 }
 
 // NewCommand returns the channel that runs a notification command of Nagios: once
@@ -61,7 +62,7 @@ func NewCommand(o CommandOptions) (Channel, error) {
 	if o.Handler.Name != "" {
 		what += " " + o.Handler.Name
 	}
-	return &command{o, what, newVeil(o.Secrets...)}, nil
+	return &command{o, what, veil.New(o.Secrets...)}, nil
 }
 
 // Send runs the command for each item in turn. After a failure it still runs it for
@@ -132,7 +133,7 @@ func (c *command) run(ctx context.Context, m *message.Message, it *message.Item)
 	if ran.Output != "" {
 		problem += ": " + oneLine([]byte(ran.Output), 200)
 	}
-	return &Error{Err: errors.New(c.veil.clean(what + ": " + problem)), MayHaveArrived: late || ran.Exit < 0 && !ran.NotRun}
+	return &Error{Err: errors.New(c.veil.Clean(what + ": " + problem)), MayHaveArrived: late || ran.Exit < 0 && !ran.NotRun}
 }
 
 // fill replaces the macros of the command. A line for the shell gets only clean

@@ -17,6 +17,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // talkLimit is how many bytes a mail server may say for one mail: it has nothing
@@ -207,8 +208,8 @@ func (a aboutRecipient) Unwrap() error { return a.answer }
 // failed says where the dialogue broke off and why, and whether trying again can
 // help.
 func (s *session) failed(step string, err error) error {
-	v := newVeil(s.secrets...)
-	why := errors.New(v.clean(message.Line(err.Error(), answerLimit)))
+	v := veil.New(s.secrets...)
+	why := errors.New(v.Clean(message.Line(err.Error(), answerLimit)))
 	var answer *textproto.Error
 	var about aboutRecipient
 	e := &Error{}
@@ -217,7 +218,7 @@ func (s *session) failed(step string, err error) error {
 		if errors.As(err, &about) {
 			step += " " + about.address
 		}
-		why = fmt.Errorf("the server says %s", v.clean(message.Line(answer.Error(), answerLimit)))
+		why = fmt.Errorf("the server says %s", v.Clean(message.Line(answer.Error(), answerLimit)))
 		e.Permanent = refusal(step, answer.Code)
 	case s.ctx.Err() != nil:
 		why = fmt.Errorf("no time is left after waiting %s: %w", waited(time.Since(s.began)), context.Cause(s.ctx))

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // maxAnswer bounds what is read of an answer, in bytes.
@@ -148,11 +150,11 @@ func retryAfter(value string) time.Duration {
 
 // failed names the channel in an error and takes the secrets out of it. What kind
 // of error it is stays.
-func failed(what string, v veil, err error) error {
+func failed(what string, v veil.Veil, err error) error {
 	out := &Error{}
 	if is := (*Error)(nil); errors.As(err, &is) {
 		out.Permanent, out.RetryAfter, out.MayHaveArrived = is.Permanent, is.RetryAfter, is.MayHaveArrived
 	}
-	out.Err = errors.New(what + ": " + v.clean(err.Error()))
+	out.Err = errors.New(what + ": " + v.Clean(err.Error()))
 	return out
 }

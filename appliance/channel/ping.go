@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // ping asks an address of the outside, which raises the alarm when nobody has
@@ -12,7 +13,7 @@ import (
 type ping struct {
 	address string
 	client  *http.Client
-	veil    veil
+	veil    veil.Veil
 	what    string
 }
 
@@ -23,7 +24,7 @@ func NewPing(address string, client *http.Client) (Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ping{address, orNew(client), newVeil(ofURL(address)...), "canary at " + what}, nil
+	return &ping{address, orNew(client), veil.New(veil.OfURL(address)...), "canary at " + what}, nil
 }
 
 // Send asks the address. It reads nothing of the message, nil is one too.

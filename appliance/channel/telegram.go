@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // TelegramAPI is the address of Telegram's own servers.
@@ -34,7 +35,7 @@ type TelegramOptions struct {
 type telegram struct {
 	opts TelegramOptions
 	url  string
-	veil veil
+	veil veil.Veil
 }
 
 // NewTelegram returns the channel to one chat.
@@ -59,11 +60,11 @@ func NewTelegram(o TelegramOptions) (Channel, error) {
 		return nil, err
 	}
 	o.Client = orNew(o.Client)
-	secrets := append(ofURL(o.API), o.Token, o.Chat)
+	secrets := append(veil.OfURL(o.API), o.Token, o.Chat)
 	if _, secret, ok := strings.Cut(o.Token, ":"); ok {
 		secrets = append(secrets, secret)
 	}
-	return &telegram{o, strings.TrimRight(o.API, "/") + "/bot" + o.Token + "/sendMessage", newVeil(secrets...)}, nil
+	return &telegram{o, strings.TrimRight(o.API, "/") + "/bot" + o.Token + "/sendMessage", veil.New(secrets...)}, nil
 }
 
 // Send sends one message. What Telegram cannot read as HTML it gets as it is, and

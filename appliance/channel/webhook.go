@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"jaque.sh/jaque/appliance/rule/message"
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // The headers of jaque. An operator's own of these names are not sent.
@@ -40,7 +41,7 @@ type webhook struct {
 	opts WebhookOptions
 	body *Body // nil = the payload as JSON
 	what string
-	veil veil
+	veil veil.Veil
 }
 
 // NewWebhook returns the channel to one address.
@@ -50,7 +51,7 @@ func NewWebhook(o WebhookOptions) (Channel, error) {
 		return nil, err
 	}
 	w := &webhook{opts: o, what: "webhook at " + host}
-	secrets := append(ofURL(o.URL), o.Key)
+	secrets := append(veil.OfURL(o.URL), o.Key)
 	for name, value := range o.Headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return nil, fmt.Errorf("webhook: the header %q is none that HTTP can carry; take line feeds and blanks out of it", name)
@@ -60,7 +61,7 @@ func NewWebhook(o WebhookOptions) (Channel, error) {
 			secrets = append(secrets, credentials) // behind "Bearer" or "Basic"
 		}
 	}
-	w.veil = newVeil(secrets...)
+	w.veil = veil.New(secrets...)
 	if o.Body != "" {
 		if w.body, err = CompileBody(o.Body); err != nil {
 			return nil, failed("webhook: body", w.veil, &Error{Err: err, Permanent: true})

@@ -54,10 +54,10 @@ func (t *elastic) judge(results []encode.BulkResult) error {
 		switch {
 		case r.Status/100 == 2, r.Status == http.StatusConflict:
 		case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusUnprocessableEntity:
-			e.Refused = append(e.Refused, sink.Refusal{Index: i, Reason: t.secrets.Replace(r.Reason)})
+			e.Refused = append(e.Refused, sink.Refusal{Index: i, Reason: t.secrets.Clean(r.Reason)})
 		default:
 			if len(e.Again) == 0 {
-				e.Err = fmt.Errorf("%s answers %d for an item: %s", t.address.Host, r.Status, t.secrets.Replace(r.Reason))
+				e.Err = fmt.Errorf("%s answers %d for an item: %s", t.address.Host, r.Status, t.secrets.Clean(r.Reason))
 			}
 			e.Again = append(e.Again, i)
 		}

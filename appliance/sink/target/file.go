@@ -49,7 +49,7 @@ func (t *lines) Write(_ context.Context, b *sink.Batch) (int, error) {
 		err = t.file.Sync()
 	}
 	if err != nil {
-		return n, errors.Join(fmt.Errorf("write %s: %w", t.path, err), t.file.Truncate(t.size))
+		return n, errors.Join(err, t.file.Truncate(t.size)) // both name the file and what was done
 	}
 	t.size += int64(n)
 	return n, nil
@@ -88,7 +88,7 @@ func (t *lines) moved() bool {
 func (t *lines) reopen() error {
 	f, err := os.OpenFile(t.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o640)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", t.path, err)
+		return err // it names the file and what was to be done
 	}
 	size, err := whole(f)
 	if err != nil {

@@ -73,8 +73,15 @@ func TestAFileIsRotatedBeforeItIsTooLarge(t *testing.T) {
 func TestAFileThatCannotBeWrittenIsATemporaryError(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "later")
 	target := newTarget(t, "file", Events, map[string]string{"path": filepath.Join(dir, "e")})
-	if _, err := target.Write(t.Context(), events()); err == nil {
-		t.Error("a folder that is not there was written to")
+	if _, err := target.Write(t.Context(), events()); err == nil || strings.Count(err.Error(), "open ") != 1 {
+		t.Errorf("a folder that is not there was written to, or said twice: %v", err)
+	}
+	const full = "/dev/full" // where a system has it
+	if _, err := os.Stat(full); err == nil {
+		_, err := newTarget(t, "file", Events, map[string]string{"path": full}).Write(t.Context(), events())
+		if err == nil || strings.Count(err.Error(), "write "+full) != 1 || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("a disk that is full: %v", err)
+		}
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -11,12 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/sink"
 )
 
@@ -29,7 +31,7 @@ type poster struct {
 	client  *http.Client
 	address *url.URL
 	header  http.Header
-	secrets *strings.Replacer // takes what must not be shown out of texts
+	secrets veil.Veil // takes what must not be shown out of texts
 	zip     bool
 	gzip    *gzip.Writer
 }
@@ -48,11 +50,7 @@ func newPoster(u *Setup, s *settings, example, scheme string, zip bool) *poster 
 	}
 	p.header.Set("User-Agent", "jaque/"+u.Version)
 	user, password, token := s.text("user", ""), s.text("password", ""), s.text("token", "")
-	hide := []string{password, token}
-	if in := p.address.User; in != nil {
-		inside, _ := in.Password()
-		hide = append(hide, inside)
-	}
+	hide := append(secretsIn(p.address), password, token)
 	switch {
 	case token != "" && user != "":
 		s.bad("token", "user and token are given; keep one of them")
@@ -60,6 +58,7 @@ func newPoster(u *Setup, s *settings, example, scheme string, zip bool) *poster 
 		p.header.Set("Authorization", scheme+" "+token)
 	case user != "":
 		p.header.Set("Authorization", basic(user, password))
+		hide = append(hide, user+":"+password)
 	}
 	for name, value := range s.group("header") {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
@@ -69,7 +68,7 @@ func newPoster(u *Setup, s *settings, example, scheme string, zip bool) *poster 
 		hide = append(hide, value)
 		p.header.Set(name, value)
 	}
-	p.secrets = hider(hide)
+	p.secrets = veil.New(hide...)
 	p.client = newClient(u)
 	return p
 }
@@ -80,15 +79,20 @@ func basic(user, password string) string {
 	return r.Header.Get("Authorization")
 }
 
-// hider takes texts out of others; very short ones protect nothing.
-func hider(texts []string) *strings.Replacer {
-	var pairs []string
-	for _, text := range texts {
-		if len(text) >= 4 {
-			pairs = append(pairs, text, "(secret)", url.QueryEscape(text), "(secret)")
+// secretsIn returns what of an address must not be shown: the password, and parameters
+// whose names say that they are secret.
+func secretsIn(address *url.URL) (secrets []string) {
+	if in := address.User; in != nil {
+		password, _ := in.Password()
+		secrets = append(secrets, password, in.Username()+":"+password)
+	}
+	for name, values := range address.Query() {
+		name = strings.ToLower(name)
+		if name == "p" || slices.ContainsFunc([]string{"pass", "token", "key", "secret", "auth"}, func(s string) bool { return strings.Contains(name, s) }) {
+			secrets = append(secrets, values...)
 		}
 	}
-	return strings.NewReplacer(pairs...)
+	return secrets
 }
 
 // newClient returns a client that never follows a redirect: measurements go where
@@ -174,7 +178,7 @@ func (p *poster) failed(ctx context.Context, err error) error {
 	if errors.As(err, &whole) {
 		err = whole.Err
 	}
-	return fmt.Errorf("%s: %s", p.address.Host, p.secrets.Replace(err.Error()))
+	return fmt.Errorf("%s: %s", p.address.Host, p.secrets.Clean(err.Error()))
 }
 
 // verdict returns what a status means for a batch, nil = taken. Only what blames the
@@ -201,8 +205,12 @@ func (p *poster) excerpt(body []byte) string {
 	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
 		return "" // a page, which says less than the status
 	}
-	text := p.secrets.Replace(strings.ToValidUTF8(string(body[:min(len(body), most)]), "\uFFFD"))
+	text := strings.ToValidUTF8(string(body[:min(len(body), most)]), "\uFFFD")
+	if len(body) > most {
+		text += "…" // also the beginning of a secret in front of it is one
+	}
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
+	text = p.secrets.Clean(text)
 	if text == "" {
 		return ""
 	}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -252,5 +253,44 @@ func TestAReceiverOfRemoteWrite2SaysHowMuchItHasWritten(t *testing.T) {
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) || errors.As(err, &e) != c.permanent {
 			t.Errorf("%q written: %v", c.written, err)
 		}
+	}
+}
+
+// What a server repeats of a request must not be shown, whatever it makes of it.
+func TestAnAnswerThatRepeatsASecretDoesNotShowIt(t *testing.T) {
+	const basic, password, token = "dXNlcjpVUkxTRUNSRVQ=", "URLSECRET", "tok-9fQ2xLm7Rz8Wk3Vb"
+	for _, c := range []struct {
+		name     string
+		settings map[string]string
+		body     string
+	}{
+		{"the header of a user and a password", map[string]string{"user": "user", "password": password}, "bad Authorization: Basic " + basic},
+		{"in small letters", map[string]string{"user": "user", "password": password}, "bad authorization: basic " + strings.ToLower(basic)},
+		{"without padding", map[string]string{"user": "user", "password": password}, "bad " + strings.TrimRight(basic, "=")},
+		{"the password as it is", map[string]string{"user": "user", "password": password}, "bad user:" + password},
+		{"a token in capitals", map[string]string{"token": token}, "bad " + strings.ToUpper(token)},
+		{"a header in base64", map[string]string{"header.X-Key": token}, "bad " + base64.StdEncoding.EncodeToString([]byte(token))},
+		{"a secret at which the answer is cut", map[string]string{"token": token}, strings.Repeat("x", 290) + token + strings.Repeat("y", 100)},
+		{"a user in the address", map[string]string{"in": "user:" + password + "@"}, "bad Basic " + basic},
+		{"a parameter of the address", map[string]string{"query": "?api_token=" + token}, "bad /?api_token=" + token},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			address, _ := receive(t, say(401, c.body))
+			settings := map[string]string{"url": strings.Replace(address, "://", "://"+c.settings["in"], 1) + "/" + c.settings["query"]}
+			for name, value := range c.settings {
+				if name != "in" && name != "query" {
+					settings[name] = value
+				}
+			}
+			_, err := newTarget(t, "webhook", Events, settings).Write(t.Context(), events())
+			if err == nil || !strings.Contains(err.Error(), "(secret)") {
+				t.Fatalf("got %v", err)
+			}
+			for _, s := range []string{basic[:10], password, token[:8], base64.StdEncoding.EncodeToString([]byte(token))[:10]} {
+				if strings.Contains(strings.ToLower(err.Error()), strings.ToLower(s)) {
+					t.Errorf("%s is shown: %v", s, err)
+				}
+			}
+		})
 	}
 }

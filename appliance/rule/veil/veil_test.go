@@ -1,4 +1,4 @@
-package channel
+package veil
 
 import (
 	"encoding/base64"
@@ -11,7 +11,7 @@ import (
 
 func TestASecretIsFoundInEveryShape(t *testing.T) {
 	const secret = "tok-9fQ2xLm7Rz8Wk3Vb"
-	v := newVeil(secret)
+	v := New(secret)
 	std, inURL := base64.StdEncoding, base64.URLEncoding
 	for name, text := range map[string]string{
 		"as it is":                          secret,
@@ -26,33 +26,33 @@ func TestASecretIsFoundInEveryShape(t *testing.T) {
 		"its first 9 characters":            secret[:9],
 		"all but the first character":       secret[1:],
 	} {
-		got := v.clean("answered 401: key <" + text + "> is unknown")
-		if got != "answered 401: key <"+hidden+"> is unknown" {
+		got := v.Clean("answered 401: key <" + text + "> is unknown")
+		if got != "answered 401: key <"+Hidden+"> is unknown" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	for before := range 4 {
 		text := std.EncodeToString([]byte(strings.Repeat("x", before) + secret + " is unknown"))
-		if got := v.clean(text); strings.Contains(got, std.EncodeToString([]byte(secret))[6:18]) || !strings.Contains(got, hidden) {
+		if got := v.Clean(text); strings.Contains(got, std.EncodeToString([]byte(secret))[6:18]) || !strings.Contains(got, Hidden) {
 			t.Errorf("within a longer text, behind %d characters: %s", before, got)
 		}
 	}
 }
 
 func TestWordsAreNoSecrets(t *testing.T) {
-	v := newVeil("notification-hooks", "admin", "Hunter", "https://hooks.example.com/T0AB12CD/notifications", "/T0AB12CD/notifications", "notifications")
+	v := New("notification-hooks", "admin", "Hunter", "https://hooks.example.com/T0AB12CD/notifications", "/T0AB12CD/notifications", "notifications")
 	for _, text := range []string{
 		"answered 400: notification not accepted",
 		"answered 403: Administrator only",
 		"dial https://hooks.example.net: connection refused",
 		"hunted: no such channel",
 	} {
-		want := strings.ReplaceAll(text, "admin", hidden)
-		if got := v.clean(text); got != want {
+		want := strings.ReplaceAll(text, "admin", Hidden)
+		if got := v.Clean(text); got != want {
 			t.Errorf("%s became %s", text, got)
 		}
 	}
-	if got := v.clean("an ADMIN of Hunter"); got != "an ADMIN of "+hidden {
+	if got := v.Clean("an ADMIN of Hunter"); got != "an ADMIN of "+Hidden {
 		t.Errorf("short secrets are found as they are alone: %s", got)
 	}
 }
@@ -63,22 +63,22 @@ func TestNothingIsLeftOfALongSecret(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9éß+-]{12,30}`).Draw(t, "secret")
 		text := rapid.StringMatching(`[ .,:éß<>]{0,20}`).Draw(t, "before")
-		v := newVeil(secret)
-		got := v.clean(text + "<" + strings.ToUpper(secret) + secret + ">")
-		if want := strings.Join(strings.Fields(text+"<"+hidden+">"), " "); got != want {
+		v := New(secret)
+		got := v.Clean(text + "<" + strings.ToUpper(secret) + secret + ">")
+		if want := strings.Join(strings.Fields(text+"<"+Hidden+">"), " "); got != want {
 			t.Fatalf("%q, want %q", got, want)
 		}
 		cut := rapid.IntRange(telling, len(secret)).Draw(t, "cut")
 		tail := secret[len(secret)-cut:]
-		if got := v.clean("<" + tail + ">"); !utf8.ValidString(got) || strings.Contains(got, tail) && !wordlike(tail) {
+		if got := v.Clean("<" + tail + ">"); !utf8.ValidString(got) || strings.Contains(got, tail) && !wordlike(tail) {
 			t.Fatalf("%q is left in %q", tail, got)
 		}
 	})
 }
 
 func TestWithoutSecretsTextsStay(t *testing.T) {
-	v := newVeil()
-	if got := v.clean("a  b\nc"); got != "a b c" {
+	v := New()
+	if got := v.Clean("a  b\nc"); got != "a b c" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package channel
+package veil
 
 import (
 	"encoding/base64"
@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// hidden stands in an error where a secret stood.
-const hidden = "(secret)"
+// Hidden stands in an error where a secret stood.
+const Hidden = "(secret)"
 
 // shortest is how long a secret must be, in bytes, to be looked for: a shorter one
 // would take apart every other text and protects nothing.
@@ -20,16 +20,17 @@ const shortest = 4
 // those in which it was sent: a short one may be a word of every other answer.
 const long = 12
 
-// veil takes secrets out of texts, in all the ways in which libraries write them and
+// Veil takes secrets out of texts, in all the ways in which libraries write them and
 // servers repeat them.
-type veil struct {
+type Veil struct {
 	exact []string // short ones, as they are
 	lower []string // long ones, in lower case: they are found in any
 	long  []string // long ones as they are, of which the beginnings and the ends count
 }
 
-func newVeil(secrets ...string) veil {
-	var v veil
+// New returns a veil over secrets.
+func New(secrets ...string) Veil {
+	var v Veil
 	for _, s := range secrets {
 		strong := len(s) >= long
 		for _, form := range forms(s) {
@@ -101,8 +102,8 @@ func lowered(s string) string {
 	return string(b)
 }
 
-// clean returns a text without the secrets, on one line.
-func (v *veil) clean(text string) string {
+// Clean returns a text without the secrets, on one line.
+func (v *Veil) Clean(text string) string {
 	pieces := strings.Split(text, cutOff)
 	for i, piece := range pieces {
 		pieces[i] = v.cover(piece, i < len(pieces)-1)
@@ -115,7 +116,7 @@ const cutOff = "…"
 
 // cover returns a text without the secrets; of one that was cut also without the
 // beginning of a secret at its end.
-func (v *veil) cover(text string, cut bool) string {
+func (v *Veil) cover(text string, cut bool) string {
 	secret, low := make([]bool, len(text)), lowered(text)
 	mark := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -140,7 +141,7 @@ func (v *veil) cover(text string, cut bool) string {
 		case !secret[i]:
 			b.WriteByte(text[i])
 		case i == 0 || !secret[i-1]:
-			b.WriteString(hidden)
+			b.WriteString(Hidden)
 		}
 	}
 	return strings.ToValidUTF8(b.String(), "")
@@ -214,9 +215,9 @@ func wordlike(s string) bool {
 	return true
 }
 
-// ofURL returns what of an address is secret: everything but scheme, host and the
+// OfURL returns what of an address is secret: everything but scheme, host and the
 // names of its parameters.
-func ofURL(address string) []string {
+func OfURL(address string) []string {
 	secrets := []string{address}
 	u, err := url.Parse(address)
 	if err != nil {
