@@ -98,6 +98,9 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	if a.writing != nil {
 		o.Owner = a.writing.owner
 	}
+	if a.silence != nil {
+		o.Old = func() bool { return len(a.old()) > 0 }
+	}
 	if a.submitting != nil {
 		o.Submit = a.submitting
 	}

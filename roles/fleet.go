@@ -106,6 +106,9 @@ func (a *appliance) fleetForWeb() *web.Fleet {
 		return nil
 	}
 	f.Trouble = unheard(f)
+	if len(a.old()) > 0 {
+		f.Trouble = "the zones are as an engine last saw them, and none says anything at present"
+	}
 	return f
 }
 
@@ -139,9 +142,10 @@ func (a *appliance) zonesOnLog() []web.FleetZone {
 		return nil
 	}
 	var all []web.FleetZone
+	old := len(a.old()) > 0
 	for _, o := range host.Services {
 		if s := a.proj.State(o.ID); config.IsZone(o) && s.Status.Checked {
-			z := web.FleetZone{Name: o.Zone}
+			z := web.FleetZone{Name: o.Zone, Old: old}
 			if s.Status.State == object.Critical {
 				z.Deserted = s.Status.LastChange.Std()
 			}

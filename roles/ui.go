@@ -51,7 +51,9 @@ func (a *appliance) readsOnly() string {
 
 // makeUI adds what a process that only reads says about itself.
 func (a *appliance) makeUI(context.Context) error {
-	a.troubles = append(a.troubles, a.away)
+	a.silence = newSilence(a.proj, &a.live)
+	a.troubles = append(a.troubles, a.old)
+	a.heard = append(a.heard, a.silence.hear)
 	a.writing = &writing{}
 	a.heard = append(a.heard, a.writing.hear)
 	a.add(service.Service{Name: "writers", Needs: a.names(), Run: func(ctx context.Context, ready func()) error {

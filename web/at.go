@@ -113,7 +113,7 @@ func (s *site) context(p *projection.Projection, at object.Time) *wire.Context {
 		return &wire.Context{State: p.State, Set: p.Set()} // who owned an object then is not known
 	}
 	now := s.Now()
-	return &wire.Context{State: p.State, Set: p.Set(), Owner: s.owner(), Next: func(i *projection.Item) object.Time { return s.next(i, now) }}
+	return &wire.Context{State: p.State, Set: p.Set(), Old: s.Old(), Owner: s.owner(), Next: func(i *projection.Item) object.Time { return s.next(i, now) }}
 }
 
 // owner returns who tells the owners of objects for one answer: asking the

@@ -38,6 +38,7 @@ type FleetZone struct {
 	Waiting                 int       // checks that no worker has begun
 	Oldest                  time.Time // when the oldest of them was sent; zero = none waits, or it is not known
 	Deserted                time.Time // since when no worker serves the zone; zero = one does
+	Old                     bool      // it is what an engine last saw, and none says it anew
 }
 
 // fleetAnswer is the answer of /api/v1/workers.
@@ -66,6 +67,7 @@ type zoneAnswer struct {
 	Waiting  int       `json:"waiting"`
 	Oldest   wire.Time `json:"oldest_waiting"`
 	Deserted wire.Time `json:"deserted_since"`
+	Old      bool      `json:"old"`
 }
 
 // fleet returns the fleet, narrowed to one zone if one is asked for. A process
@@ -122,7 +124,7 @@ func (s *site) fleetAPI(w http.ResponseWriter, r *http.Request) error {
 		z := &f.Zones[i]
 		answer.Zones = append(answer.Zones, zoneAnswer{
 			Zone: z.Name, Workers: z.Workers, Capacity: z.Capacity, Busy: z.Busy, Waiting: z.Waiting,
-			Oldest: wire.Stamp(z.Oldest), Deserted: wire.Stamp(z.Deserted),
+			Oldest: wire.Stamp(z.Oldest), Deserted: wire.Stamp(z.Deserted), Old: z.Old,
 		})
 	}
 	return s.json(w, r, answer)
@@ -144,7 +146,7 @@ func (s *site) workersPage(w http.ResponseWriter, r *http.Request) error {
 		z := &f.Zones[i]
 		v := view.FleetZone{
 			Name: z.Name, Workers: z.Workers, Capacity: z.Capacity, Busy: z.Busy, Waiting: z.Waiting,
-			Oldest: object.At(z.Oldest), Deserted: object.At(z.Deserted),
+			Oldest: object.At(z.Oldest), Deserted: object.At(z.Deserted), Old: z.Old,
 		}
 		if id := config.ZoneID(z.Name); s.hasPage(id) {
 			v.URL = view.URL(id)

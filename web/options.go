@@ -94,6 +94,9 @@ type Options struct {
 	Hosts []string
 	// Trouble says in sentences what is wrong with this process; nil = nothing.
 	Trouble func() []string
+	// Old tells whether what the projection shows may be old, because nothing arrives
+	// from the log; nil = it never is.
+	Old func() bool
 	// Canary tells of the dead man's switch; nil = there is none.
 	Canary func() Canary
 	// Fleet tells of zones and workers; nil = this process hears none. It returns nil
@@ -138,6 +141,9 @@ func (o *Options) check() error {
 	}
 	if o.Trouble == nil {
 		o.Trouble = func() []string { return nil }
+	}
+	if o.Old == nil {
+		o.Old = func() bool { return false }
 	}
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()

@@ -239,8 +239,14 @@ func (s *site) checkNow(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	author := cmp.Or(kept(r, nameCookie), "dashboard")
-	if _, err := s.run(r, request{Command: "check-now", Object: item.Object.ID, Author: author}); err != nil {
+	id, err := s.run(r, request{Command: "check-now", Object: item.Object.ID, Author: author})
+	if err != nil {
 		return err
+	}
+	if s.submits() {
+		s.outcomes.put(id, handedOn("check-now", item.Object.ID))
+		http.Redirect(w, r, withDid(view.URL(item.Object.ID), id), http.StatusSeeOther)
+		return nil
 	}
 	http.Redirect(w, r, view.URL(item.Object.ID)+"?asked=check", http.StatusSeeOther)
 	return nil

@@ -269,3 +269,11 @@ func restWord(c *Submission) string {
 func submittedText(heading, name string) string {
 	return fmt.Sprintf("%s: submitted for %s. An engine has it; this page says so when it is applied.", heading, name)
 }
+
+// handedOn is what the page says after a command for one object that an engine has.
+func handedOn(command string, id object.ID) *outcome {
+	return &outcome{
+		command: command, back: view.URL(id), counts: map[string]int{"submitted": 1},
+		results: []view.Result{view.NewResult(id, "submitted", "")},
+	}
+}

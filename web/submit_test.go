@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/rule/operate"
+	"jaque.sh/jaque/web/sample"
 	"jaque.sh/jaque/web/view"
 )
 
@@ -81,5 +82,29 @@ func TestTheOldestCommandsThatWereCarriedOutAreForgotten(t *testing.T) {
 	}
 	if c, ok := s.became("c1"); !ok || c.State != StatePartly || c.Applied != 1 || c.Refused != 1 || len(c.Failures) != 1 {
 		t.Errorf("the second is %+v (%t), want partly", c, ok)
+	}
+}
+
+func TestTheCheckButtonLeadsToWhatBecomesOfTheCommand(t *testing.T) {
+	e := &elsewhere{state: Submission{State: StateSubmitted, Total: 1}}
+	o := options(sample.Office())
+	o.Commands, o.Submit = nil, e
+	srv := serve(t, o)
+	resp, _ := ask(t, http.MethodPost, srv.URL+"/services/web03/disk/check", "", "Content-Type", "application/x-www-form-urlencoded")
+	if to := resp.Header.Get("Location"); resp.StatusCode != http.StatusSeeOther || to != "/services/web03/disk?did=c1" {
+		t.Fatalf("the button leads to %q: %s", to, resp.Status)
+	}
+	for _, c := range []struct {
+		state Submission
+		want  string
+	}{
+		{Submission{State: StateSubmitted, Total: 1}, "submitted for"},
+		{Submission{State: StateApplied, Total: 1, Applied: 1}, "will be checked"},
+		{Submission{State: StateRefused, Total: 1, Refused: 1, Failures: []SubmissionFailure{{Object: "web03!disk", Why: "it has no check"}}}, "refused. It has no check."},
+	} {
+		e.state = c.state
+		if _, page := ask(t, http.MethodGet, srv.URL+"/services/web03/disk?did=c1", ""); !strings.Contains(page, c.want) {
+			t.Errorf("%s: the page does not say %q", c.state.State, c.want)
+		}
 	}
 }

@@ -38,6 +38,7 @@ type zone struct {
 	Waiting  int    `json:"waiting"`
 	Oldest   string `json:"oldest_waiting"`
 	Deserted string `json:"deserted_since"`
+	Old      bool   `json:"old"` // it is what an engine last saw
 }
 
 func workerCommands() []command {
@@ -91,7 +92,7 @@ func runWorkers(ctx context.Context, c *call) error {
 // deserted returns the zones that nobody serves.
 func deserted(f *fleet) (names []string) {
 	for _, z := range f.Zones {
-		if z.Deserted != "" {
+		if z.Deserted != "" && !z.Old {
 			names = append(names, z.Zone)
 		}
 	}
@@ -127,7 +128,10 @@ func (c *call) showFleet(f *fleet) error {
 
 // served says whether a zone has a worker.
 func served(z zone) string {
-	if z.Deserted != "" {
+	switch {
+	case z.Old:
+		return "not known"
+	case z.Deserted != "":
 		return "no worker"
 	}
 	return "served"

@@ -72,6 +72,7 @@ type FleetZone struct {
 	Waiting                 int
 	Oldest                  object.Time // when the oldest that waits was sent; 0 = not known
 	Deserted                object.Time // since when nobody serves it; 0 = somebody does
+	Old                     bool        // it is what an engine last saw, and none says it anew
 }
 
 // NewWorkers fills the page.
@@ -126,6 +127,8 @@ func newZone(z *FleetZone, old int, now time.Time) ZoneRow {
 		}
 	}
 	switch {
+	case z.Old:
+		row.Badge, row.Text = Badge{Name: "NOT KNOWN", Tone: "pending"}, "As an engine last saw it: "+lastSeen(z, row.Text)
 	case z.Deserted != 0:
 		row.Badge, row.Since = Badge{Name: "NO WORKER", Tone: "crit"}, NewWhen(z.Deserted, now)
 		row.Text, row.Start = "Its checks are UNKNOWN until a worker serves it. Start one:", "jaque -target worker -zones "+quoted(z.Name)
@@ -136,6 +139,14 @@ func newZone(z *FleetZone, old int, now time.Time) ZoneRow {
 		row.Badge = Badge{Name: "FULL", Tone: "warn"}
 	}
 	return row
+}
+
+// lastSeen says how a zone was when an engine last looked.
+func lastSeen(z *FleetZone, served string) string {
+	if z.Deserted != 0 {
+		return "no worker"
+	}
+	return served
 }
 
 func load(busy, capacity int) string {

@@ -19,6 +19,8 @@ func TestZonesWithTroubleComeFirst(t *testing.T) {
 			{Name: "full", Workers: 2, Capacity: 1500, Busy: 1500, Waiting: 12, Oldest: at(40 * time.Second)},
 			{Name: "gone", Deserted: at(3 * time.Minute), Waiting: 4},
 			{Name: "it's", Deserted: at(time.Minute), URL: "/services/jaque/x"},
+			{Name: "gone then", Deserted: at(time.Hour), Old: true},
+			{Name: "seen once", Workers: 1, Capacity: 8, Busy: 2, Old: true},
 			{Name: "old", Workers: 2, Capacity: 8},
 		},
 		Workers: []FleetWorker{
@@ -33,6 +35,8 @@ func TestZonesWithTroubleComeFirst(t *testing.T) {
 		{"it's", "NO WORKER", "Its checks are UNKNOWN until a worker serves it. Start one:", `jaque -target worker -zones 'it'\''s'`, "/services/jaque/x"},
 		{"full", "FULL", "2 workers, 1\u202f500 of 1\u202f500 places busy, 12 checks wait for a place, the oldest for 40 s", "", "/workers?zone=full"},
 		{"old", "TOO OLD", "2 workers, 0 of 8 places busy; 1 worker does not understand the checks of this version", "", "/workers?zone=old"},
+		{"gone then", "NOT KNOWN", "As an engine last saw it: no worker", "", "/workers?zone=gone+then"},
+		{"seen once", "NOT KNOWN", "As an engine last saw it: 1 worker, 2 of 8 places busy", "", "/workers?zone=seen+once"},
 		{"calm", "SERVED", "1 worker, 3 of 8 places busy", "", "/workers?zone=calm"},
 	}
 	var got []row

@@ -36,8 +36,8 @@ var handled = []Column{
 	{"freshness", "number", "seconds after which a missing result is a problem, 0 = never", func(b []byte, i *projection.Item, c *Context) []byte {
 		return AppendMicros(b, c.freshness(i))
 	}},
-	{"stale", "boolean", "the newest result only says that none arrived in time", func(b []byte, i *projection.Item, _ *Context) []byte {
-		return strconv.AppendBool(b, Stale(i))
+	{"stale", "boolean", "the newest result only says that none arrived in time, or may be old because no engine writes", func(b []byte, i *projection.Item, c *Context) []byte {
+		return strconv.AppendBool(b, Stale(i) || c.Old && i.State.Status.Checked)
 	}},
 }
 

@@ -83,6 +83,10 @@ func TestColumnsAboutOperatorsSayWhatHolds(t *testing.T) {
 		{"a result that somebody submitted", "stale", "false", func(s *event.Status, m *event.Measure, _ *Context) { s.Checked, m.Passive = true, true }},
 		{"one that nobody did", "stale", "true", func(s *event.Status, _ *event.Measure, _ *Context) { s.Checked = true }},
 		{"none at all", "stale", "false", nil},
+		{"one that may be old, since nothing arrives", "stale", "true", func(s *event.Status, m *event.Measure, c *Context) {
+			s.Checked, m.Passive, c.Old = true, true, true
+		}},
+		{"none at all, and nothing arrives", "stale", "false", func(_ *event.Status, _ *event.Measure, c *Context) { c.Old = true }},
 	} {
 		st := &fold.State{}
 		ctx := &Context{Set: set}

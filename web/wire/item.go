@@ -30,6 +30,7 @@ type Context struct {
 	// State tells about other objects; nil = nothing is known of them.
 	State func(object.ID) *fold.State
 	Set   *object.Set // the running configuration; nil = the objects alone are known
+	Old   bool        // nothing arrives from the log: what is known of every object may be old
 
 	labels labels
 	host   *object.Object // whose downtime is in down
