@@ -29,7 +29,7 @@ func TestMembersSeeEachOtherComeAndGo(t *testing.T) {
 		a := start(t, keys, Engines, "engine-a", "1")
 		b := start(t, keys, Engines, "engine b/2", "1")
 		c := start(t, keys, Engines, "engine-c", "1")
-		time.Sleep(time.Second)
+		time.Sleep(pollMost + 100*time.Millisecond)
 		three := wantView(t, []*member{a, b, c}, "engine b/2", "engine-a", "engine-c")
 
 		// A polite leave is seen with the next look.
