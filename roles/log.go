@@ -101,7 +101,11 @@ func (a *appliance) openBus(ctx context.Context, o bus.Options) (err error) {
 func (a *appliance) useJournal(j journal.Journal) {
 	a.journal = j
 	closing := func() error {
-		end, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		most := 10 * time.Second
+		if a.bus != nil && !a.bus.Conn().IsConnected() {
+			most = time.Second // nothing that is in flight will land
+		}
+		end, cancel := context.WithTimeout(context.Background(), most)
 		defer cancel()
 		return a.journal.Close(end)
 	}

@@ -2,9 +2,11 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/queue"
@@ -20,6 +22,10 @@ func (a *appliance) makeWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b, err := a.link(ctx, "queue-server", a.s.Queue)
+	if err != nil {
+		return err
+	}
 	capacity := checksAtOnce(len(a.s.Zones))
 	if err := a.newRunner(probe.Options{Concurrency: capacity}); err != nil {
 		return err
@@ -32,8 +38,37 @@ func (a *appliance) makeWorker(ctx context.Context) error {
 		return fmt.Errorf("start the worker: %w", err)
 	}
 	a.troubles = append(a.troubles, w.Trouble)
-	a.add(service.Service{Name: "worker", Needs: a.names(), StopTimeout: workerStop, Run: w.Run})
+	a.add(service.Service{Name: "worker", Needs: a.names(), StopTimeout: workerStop, Run: afterConnection(b, w.Run)})
 	return nil
+}
+
+// connection is what ends by itself with a reason.
+type connection interface {
+	Failed() <-chan struct{}
+}
+
+// connectionTells is how long the end of a connection may come after that of what uses it.
+const connectionTells = time.Second
+
+// afterConnection runs what uses a connection and lets that tell first why it ended: with
+// it every subscription ends, which would be told as the reason.
+func afterConnection(c connection, run func(context.Context, func()) error) func(context.Context, func()) error {
+	return func(ctx context.Context, ready func()) error {
+		// Not a child of ctx, so that run cannot tell of its end before it returns.
+		inner, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		err := run(inner, ready)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-c.Failed():
+			return errors.New("its connection ended")
+		case <-time.After(connectionTells):
+			return err
+		}
+	}
 }
 
 // workerID tells workers apart: several may run on one machine, and a restart is

@@ -23,6 +23,15 @@ type faulty struct {
 	append func(e *event.Event, expect uint64, done journal.Done) bool
 	follow atomic.Pointer[error]
 	cancel chan struct{}
+	hangs  atomic.Bool // snapshots are not answered
+}
+
+func (f *faulty) SaveSnapshot(ctx context.Context, at journal.Position, data []byte) error {
+	if f.hangs.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return f.Journal.SaveSnapshot(ctx, at, data)
 }
 
 func (f *faulty) Append(e *event.Event, expect uint64, done journal.Done) {
@@ -301,5 +310,26 @@ func TestADecisionAboutTheProgramIsTriedAgain(t *testing.T) {
 			t.Errorf("%d events with %d failures, want both switches once and in order", len(events), failed)
 		}
 		g.end()
+	})
+}
+
+// A stop is over in time where the log answers nothing any more.
+func TestAStopDoesNotWaitForALogThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &faulty{Journal: newJournal()}
+		var silent atomic.Bool
+		j.append = func(*event.Event, uint64, journal.Done) bool { return silent.Load() }
+		g := start(t, site(1, 1), j, &runner{})
+		silent.Store(true)
+		j.hangs.Store(true)
+		go func() {
+			_ = g.one("h0!s0", fold.Result{State: object.Critical, Output: "late", Start: object.At(time.Now())})
+		}()
+		time.Sleep(time.Second)
+		began := time.Now()
+		g.end()
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("the stop took %s", took)
+		}
 	})
 }

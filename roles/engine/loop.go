@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
@@ -238,12 +239,47 @@ func (e *Engine) goLive(ctx context.Context) error {
 	return nil
 }
 
-// finish leaves the membership and saves the folded state.
+// How long a stop waits for each of its last writes; the short one once the log or the
+// membership has not answered.
+const (
+	leavePatience    = 3 * time.Second
+	snapshotPatience = 12 * time.Second
+	brokenPatience   = 500 * time.Millisecond
+)
+
+// finish leaves the membership and saves the folded state, in a time that is bounded
+// also where the server is gone. Both can be missed: others wait for the heartbeat to
+// expire, and the next start reads more of the log.
 func (e *Engine) finish(ctx context.Context) error {
 	e.running.Store(false)
+	if !e.state.live {
+		return nil
+	}
 	var errs []error
-	if e.state.live {
-		errs = append(errs, e.opt.Coordinator.Leave(ctx, e.opt.ID), e.saveSnapshot(ctx))
+	var missed []string
+	broken := len(e.state.pending) > 0
+	for _, last := range []struct {
+		what string
+		most time.Duration
+		do   func(context.Context) error
+	}{
+		{"the leave of the membership", leavePatience, func(ctx context.Context) error { return e.opt.Coordinator.Leave(ctx, e.opt.ID) }},
+		{"the snapshot", snapshotPatience, e.saveSnapshot},
+	} {
+		if broken {
+			last.most = brokenPatience
+		}
+		one, cancel := context.WithTimeout(ctx, last.most)
+		switch err := last.do(one); {
+		case err != nil && one.Err() != nil:
+			broken, missed = true, append(missed, last.what)
+		case err != nil:
+			errs = append(errs, err)
+		}
+		cancel()
+	}
+	if len(missed) > 0 {
+		e.log.Warn("the engine stops while the server does not answer", "not_written", strings.Join(missed, ", "), "appends", len(e.state.pending))
 	}
 	return errors.Join(errs...)
 }
