@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // NATSUser returns the entry of a user in the configuration of a nats-server.
@@ -11,7 +12,7 @@ func NATSUser(h Holder, key string) string {
 	var b strings.Builder
 	who := string(h.Role)
 	if len(h.Zones) > 0 {
-		who += " of " + strings.Join(h.Zones, ", ")
+		who += " of " + strings.Map(oneLine, strings.Join(h.Zones, ", "))
 	}
 	fmt.Fprintf(&b, "{ # %s: %s\n  nkey: %s\n  permissions: {\n", h.ID, who, key)
 	for _, part := range []struct {
@@ -26,6 +27,14 @@ func NATSUser(h Holder, key string) string {
 	}
 	b.WriteString("  }\n}\n")
 	return b.String()
+}
+
+// oneLine keeps a comment on its line: what follows it would be configuration.
+func oneLine(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return '?'
 }
 
 // Packaged returns who has users in the configuration that is shipped for an external

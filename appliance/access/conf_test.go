@@ -123,3 +123,12 @@ func TestUsersAreKeptInTheDataFolder(t *testing.T) {
 		t.Errorf("removed twice: %v", err)
 	}
 }
+
+// Whoever names the zones of a worker must not write other users beside it.
+func TestAZoneStaysInItsComment(t *testing.T) {
+	text := NATSUser(Holder{Role: Worker, ID: "w", Zones: []string{"x\n}, { nkey: UEVIL }\r\u2028"}}, "UKEY")
+	first, rest, _ := strings.Cut(text, "\n")
+	if first != "{ # w: worker of x?}, { nkey: UEVIL }??" || strings.Contains(rest, "EVIL }") {
+		t.Errorf("the entry is\n%s", text)
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"jaque.sh/jaque/appliance/access"
 	"jaque.sh/jaque/appliance/access/authority"
@@ -119,6 +121,9 @@ func (o credentialOptions) holder(word string) (access.Holder, error) {
 	}
 	if role == access.Worker {
 		for zone := range strings.SplitSeq(o.zones, ",") {
+			if strings.ContainsFunc(zone, func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(zone) {
+				return h, fmt.Errorf("-zone: %.40q cannot be printed; write the names of zones on one line, as in dmz,lab", zone)
+			}
 			if zone = strings.TrimSpace(zone); zone != "" {
 				h.Zones = append(h.Zones, zone)
 			}
@@ -209,16 +214,27 @@ func (o credentialOptions) trust(c *credential.Credentials) error {
 // startLine is how a process of the role is started.
 func startLine(h access.Holder, file string) string {
 	const server = "tls://HOST:PORT"
-	line := "jaque -target " + string(h.Role) + " -nats-creds " + file
+	line := "jaque -target " + string(h.Role) + " -nats-creds " + shellWord(file)
 	switch h.Role {
 	case access.Worker:
-		return line + " -queue " + server + " -zones " + strings.Join(h.Zones, ",")
+		return line + " -queue " + server + " -zones " + shellWord(strings.Join(h.Zones, ","))
 	case access.Engine:
 		return line + " -config PATH -eventlog " + server + " -queue " + server + " -coordination " + server + " -engine-id " + h.ID
 	case access.UI:
 		return line + " -config PATH -eventlog " + server + " -coordination " + server
 	}
 	return line + " -config PATH -eventlog " + server
+}
+
+// shellWord returns a text as one word of a shell's command line.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,/:@%+=", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 func listCredentials(data string, stdout io.Writer) error {

@@ -30,6 +30,8 @@ func TestCredentialsAreMadeListedAndRevoked(t *testing.T) {
 		{"role all", []string{"credentials", "all", "-data", data}, roles.ExitUsage, "needs no credentials"},
 		{"nothing", []string{"credentials"}, roles.ExitUsage, "for whom?"},
 		{"zones of a role without", []string{"credentials", "ui", "-zone", "dmz", "-data", data}, roles.ExitUsage, "only a worker has zones"},
+		{"a zone with a line feed", []string{"credentials", "worker", "-nats-conf", "-id", "w", "-zone", "x\n}, { nkey: U", "-data", data}, roles.ExitUsage, `-zone: "x\n}`},
+		{"a zone with a blank is one word of the command", []string{"credentials", "worker", "-nats-conf", "-id", "w", "-zone", "o'b x,lab", "-data", data, "-out", file + "5"}, 0, `-zones 'lab,o'\''b x'`},
 		{"a name that is no file's", []string{"credentials", "ui", "-id", "../x", "-data", data}, roles.ExitUsage, "-id"},
 		{"help", []string{"help", "credentials"}, 0, "Usage: jaque credentials"},
 	}
