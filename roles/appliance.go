@@ -63,7 +63,7 @@ type appliance struct {
 	folding    sync.Mutex           // held while a follower folds, and while its config is switched
 	submitting *submitting          // nil where commands are not handed on
 	writing    *writing             // which engine writes the log, in a process that only shows it
-	silence    *silence            // whether an engine still writes, in a process that only shows the log
+	silence    *silence             // whether an engine still writes, in a process that only shows the log
 	heard      []func(*event.Event) // who asks for each event that a follower has folded
 	undo       []func() error
 }

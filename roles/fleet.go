@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func (a *appliance) fleetForWeb() *web.Fleet {
 	case a.fleet == nil:
 		return nil
 	}
-	f := &web.Fleet{Workers: webWorkers(a.fleet), Zones: a.zonesOnLog()}
+	f := &web.Fleet{Workers: webWorkers(a.fleet), Zones: alsoServed(a.zonesOnLog(), a.fleet)}
 	if len(f.Workers)+len(f.Zones) == 0 {
 		return nil
 	}
@@ -110,6 +111,17 @@ func (a *appliance) fleetForWeb() *web.Fleet {
 		f.Trouble = "the zones are as an engine last saw them, and none says anything at present"
 	}
 	return f
+}
+
+// alsoServed adds the zones that workers serve and this config does not know, by name.
+func alsoServed(known []web.FleetZone, fleet *queue.Fleet) []web.FleetZone {
+	for _, z := range fleet.Zones() {
+		if z.Workers > 0 && !slices.ContainsFunc(known, func(k web.FleetZone) bool { return k.Name == z.Zone }) {
+			known = append(known, web.FleetZone{Name: z.Zone, Workers: z.Workers, Capacity: z.Capacity, Busy: z.Running})
+		}
+	}
+	slices.SortFunc(known, func(x, y web.FleetZone) int { return strings.Compare(x.Name, y.Name) })
+	return known
 }
 
 // unheard says that the log knows of workers that are not heard here.

@@ -79,7 +79,8 @@ func (w *zoneWatch) runner(beneath engine.Runner) engine.Runner {
 	return zoneRunner{beneath, w}
 }
 
-// names returns the zones of the running config and those that workers serve.
+// names returns the zones of the running config and those that workers serve now: a
+// zone that nobody needs is forgotten with its last worker.
 func (w *zoneWatch) names() []string {
 	var all []string
 	if host := w.proj.Set().Get(object.HostID(config.CanaryHost)); host != nil {
@@ -90,7 +91,9 @@ func (w *zoneWatch) names() []string {
 		}
 	}
 	for _, z := range w.dispatcher.Fleet().Zones() {
-		all = append(all, z.Zone)
+		if z.Workers > 0 {
+			all = append(all, z.Zone)
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

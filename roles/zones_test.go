@@ -16,6 +16,7 @@ import (
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/queue"
 	"jaque.sh/jaque/roles/engine"
+	"jaque.sh/jaque/web"
 )
 
 // beneath is what executes the checks that are no zone's.
@@ -53,6 +54,33 @@ func serveDMZ(t *testing.T, q queue.Queue, id string) queue.Source {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+func TestAZoneThatNobodyNeedsIsForgottenWithItsLastWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := queue.NewMemory(queue.MemoryOptions{})
+		w := watched(t, q, dmz)
+		mistaken, err := q.Source(t.Context(), queue.Worker{ID: "w9", Zones: []string{"dnz"}, Capacity: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(w.names(), " "); got != "dmz dnz" {
+			t.Errorf("with a worker of a zone that the config does not know: %s", got)
+		}
+		known := []web.FleetZone{{Name: "dmz"}}
+		if got := alsoServed(known, w.dispatcher.Fleet()); len(got) != 2 || got[1].Name != "dnz" || got[1].Workers != 1 || got[1].Capacity != 4 {
+			t.Errorf("a dashboard shows %+v", got)
+		}
+		if err := mistaken.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(w.names(), " "); got != "dmz" {
+			t.Errorf("after it left: %s", got)
+		}
+		if got := alsoServed(known, w.dispatcher.Fleet()); len(got) != 1 {
+			t.Errorf("then a dashboard shows %+v", got)
+		}
+	})
 }
 
 func TestAZoneSaysHowItsWorkersDo(t *testing.T) {

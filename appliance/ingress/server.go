@@ -27,6 +27,9 @@ type ServerOptions struct {
 	Prefix string // of the installation's subjects; "" = none
 	ID     string // of the engine, told to whoever submits
 	Engine Engine
+	// Over tells whether the engine must take nothing more: it has lost its membership,
+	// or the process is on its way out. nil = never. Must be cheap.
+	Over func() bool
 	// Parallel bounds the commands that are carried out at once; more are refused as
 	// busy. 0 = 64.
 	Parallel int
@@ -54,6 +57,9 @@ func NewServer(nc *nats.Conn, o ServerOptions) (*Server, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Over == nil {
+		o.Over = func() bool { return false }
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = 64
@@ -103,6 +109,13 @@ func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup
 		s.metrics.WithLabelValues(outRefused).Inc()
 		s.opts.Logger.Warn("a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err)
 		s.reply(m, answer{State: refused, Why: err.Error()})
+		return
+	}
+	if s.opts.Over() {
+		// What came in while this process was held up must not be done by it.
+		s.metrics.WithLabelValues(outBusy).Inc()
+		s.opts.Logger.Warn("a submitted command is not taken any more, this engine stops", "id", c.ID, "from", c.From)
+		s.reply(m, answer{State: busy})
 		return
 	}
 	select {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -308,5 +309,31 @@ func TestAServerNeedsAnEngineAndAName(t *testing.T) {
 		if _, err := NewServer(nil, o); err == nil {
 			t.Errorf("%+v makes a server", o)
 		}
+	}
+}
+
+// An engine that was held up reads what was sent to it meanwhile although it has been
+// replaced.
+func TestAnEngineThatIsOverTakesNothing(t *testing.T) {
+	s := serve(t, server.Options{})
+	e := &taker{}
+	var over atomic.Bool
+	stop, _ := run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: e, Over: over.Load}).Run)
+	c := client(t, dial(t, s), ClientOptions{})
+	end, _ := run(t, c.Run)
+	if err := c.Submit(t.Context(), NewID(), ack("a")); err != nil {
+		t.Fatal(err)
+	}
+	over.Store(true)
+	if err := c.Submit(t.Context(), NewID(), ack("a")); !errors.Is(err, ErrBusy) {
+		t.Errorf("an engine that is over answers %v, want that it takes no more", err)
+	}
+	for _, stop := range []func() error{stop, end} {
+		if err := stop(); err != nil {
+			t.Errorf("a stop: %v", err)
+		}
+	}
+	if n := e.count(); n != 1 {
+		t.Errorf("it carried out %d commands, want the one before", n)
 	}
 }
