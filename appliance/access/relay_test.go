@@ -149,6 +149,21 @@ func TestAnswersOfTheServerAreNoEvents(t *testing.T) {
 	if err := sink.Flush(); err != nil {
 		t.Fatal(err)
 	}
+	// A notifier may get an event of the log, to any subject; it is marked there.
+	notifier := p.join(t, "notifier", bus.Options{Bare: true}).Conn()
+	outcome := decision(event.NotificationDelivered, "web02", 0)
+	outcome.Status, outcome.Measure = nil, nil
+	if _, err := notifier.RequestWithContext(t.Context(), "jaque.log.web02.outcome", event.AppendJSON(nil, outcome)); err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{"jaque.log.web02", "jaque.result.dmz.web02"} {
+		if err := notifier.PublishRequest("$JS.API.DIRECT.GET.JAQUE_LOG", to, []byte(`{"last_by_subj":"jaque.log.web02.outcome"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := notifier.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	j := open(t, engine, journal.Options{})
 	last := put(t, j, decision(event.CheckResult, "db", 0), 0)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -156,7 +171,7 @@ func TestAnswersOfTheServerAreNoEvents(t *testing.T) {
 	var seen []event.Event
 	caughtUp := false
 	err = j.Follow(ctx, journal.Position{}, func(events []event.Event) error { seen = append(seen, events...); return nil }, func() { caughtUp = true; cancel() })
-	if !caughtUp || last != 4 || len(seen) != 1 || seen[0].Object != "db" {
+	if !caughtUp || last != 6 || len(seen) != 2 || seen[0].Object != "web02" || seen[1].Object != "db" {
 		t.Errorf("of %d messages on the log these were taken for events: %+v, caught up %v: %v", last, seen, caughtUp, err)
 	}
 }
