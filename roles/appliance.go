@@ -75,7 +75,8 @@ type step func(context.Context) error
 func assemble(ctx context.Context, s Settings, p Process) error {
 	a := &appliance{s: s, p: p, started: time.Now(), reg: prometheus.NewRegistry()}
 	for _, do := range a.steps() {
-		if err := do(ctx); err != nil {
+		// A stop while a part waits for something is no failure of the part.
+		if err := do(ctx); err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return errors.Join(err, a.cleanUp())
 		}
 		if ctx.Err() != nil {
@@ -97,11 +98,11 @@ func (a *appliance) steps() []step {
 	case Worker:
 		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
 	case UI:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openSubmitting, a.watchFleet, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
+		return []step{a.begin, a.loadConfig, a.openListener, a.answerEarly, a.attachLog, a.follow, a.openSubmitting, a.watchFleet, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
 	case Sink:
-		return []step{a.begin, a.loadConfig, a.chooseSinks, a.openListener, a.attachLog, a.join(coordination.Sinks), a.makeSinks, a.serveBare}
+		return []step{a.begin, a.loadConfig, a.chooseSinks, a.openListener, a.answerEarly, a.attachLog, a.join(coordination.Sinks), a.makeSinks, a.serveBare}
 	case Notifier:
-		return []step{a.begin, a.loadConfig, a.openListener, a.attachLog, a.follow, a.openNotifiers, a.makeNotifier, a.serveBare}
+		return []step{a.begin, a.loadConfig, a.openListener, a.answerEarly, a.attachLog, a.follow, a.openNotifiers, a.makeNotifier, a.serveBare}
 	}
 	return []step{
 		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,

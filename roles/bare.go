@@ -37,6 +37,19 @@ func (a *appliance) serveBare(context.Context) error {
 	return a.serve(mux)
 }
 
+// answerEarly answers for a process that waits for an engine to make the log: it lives,
+// and serves nothing yet.
+func (a *appliance) answerEarly(context.Context) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _ = web.Health(w, "", nil) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _ = web.Health(w, "", nil) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		_ = web.Health(w, "", []string{"waiting for an engine to make the log"})
+	})
+	a.listener.Early(mux)
+	return nil
+}
+
 // failed is the service that ended by itself, "" while none has.
 func (a *appliance) failed() string {
 	var e *service.Error

@@ -67,9 +67,12 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 
 func (b *Bus) open(ctx context.Context) error {
 	if b.opts.URL != "" {
-		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		first, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		return b.ask(ctx)
+		if err := b.ask(first); err != nil || !b.opts.Attach || b.opts.Bare {
+			return err
+		}
+		return b.telling("waiting for an engine to make the log", func() error { return b.await(ctx) })
 	}
 	err := b.telling("restoring the log", func() (err error) {
 		b.embed, err = startEmbedded(b)
@@ -122,11 +125,8 @@ func (b *Bus) ask(ctx context.Context) error {
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return fmt.Errorf("open bus: %w", err)
 	}
-	switch {
-	case b.opts.Bare:
+	if b.opts.Bare || b.opts.Attach {
 		return nil
-	case b.opts.Attach:
-		return b.telling("waiting for an engine to make the log", func() error { return b.await(ctx) })
 	}
 	if b.embed != nil {
 		if err := b.embed.guard.beforeDeclare(ctx, b.js); err != nil {

@@ -141,7 +141,7 @@ func (b *Bus) await(ctx context.Context) error {
 	for _, s := range stores(b.names, b.opts.Retention) {
 		for {
 			c, err := streamConfig(ctx, b.js, s.stream)
-			if err != nil {
+			if err != nil && (b.nc.IsConnected() || b.nc.IsClosed() || ctx.Err() != nil) {
 				return fmt.Errorf("look at stream %s: %w", s.stream, err)
 			}
 			if c != nil {
@@ -150,6 +150,8 @@ func (b *Bus) await(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("stream %s is not there: %w; start an engine on this server first, or correct -eventlog", s.stream, ctx.Err())
+			case <-b.failed:
+				return b.failure
 			case <-time.After(awaitPause):
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,8 +27,14 @@ const (
 
 // Server is an open listener that can be served.
 type Server struct {
-	l   net.Listener
-	log *slog.Logger
+	l       net.Listener
+	log     *slog.Logger
+	handler atomic.Pointer[http.Handler]
+
+	// Of what serves, nil before it does.
+	srv    *http.Server
+	failed chan error // capacity 1: why it ended
+	end    func()     // the contexts of running requests
 }
 
 // Open opens the address; port 0 takes any free one. The error of an address
@@ -62,36 +69,58 @@ func explain(err error, flag string) error {
 // Addr returns the address that is listened on, with the real port.
 func (s *Server) Addr() string { return s.l.Addr().String() }
 
-// Close gives the listener up; only for a server that was never run.
-func (s *Server) Close() error { return s.l.Close() }
+// Close gives the listener up; only for a server whose service was never run.
+func (s *Server) Close() error {
+	if s.srv == nil {
+		return s.l.Close()
+	}
+	s.end()
+	return s.srv.Close()
+}
+
+// Early serves a handler from now on until the service takes over with its own, for
+// what can be said while the process is not put together yet. It is called once, before
+// the service runs.
+func (s *Server) Early(h http.Handler) {
+	s.handler.Store(&h)
+	s.begin(context.Background())
+}
+
+// begin serves whatever the handler is.
+func (s *Server) begin(ctx context.Context) {
+	base, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.end, s.failed = end, make(chan error, 1)
+	s.srv = &http.Server{
+		Handler:        boundBodies(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.handler.Load()).ServeHTTP(w, r) })),
+		MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	go func() { s.failed <- s.srv.Serve(s.l) }()
+}
 
 // Service returns the part of the process that serves a handler. When it is told
 // to stop it accepts nothing more, gives running requests a moment, ends the
 // contexts of those that remain, which are the streams, and at last cuts off.
 func (s *Server) Service(name string, h http.Handler, needs ...string) service.Service {
 	return service.Service{Name: name, Needs: needs, Run: func(ctx context.Context, ready func()) error {
-		base, endRequests := context.WithCancel(context.WithoutCancel(ctx))
-		defer endRequests()
-		srv := &http.Server{
-			Handler: boundBodies(h), MaxHeaderBytes: maxHeader,
-			ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-			BaseContext: func(net.Listener) context.Context { return base },
-			ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		s.handler.Store(&h)
+		if s.srv == nil {
+			s.begin(ctx)
 		}
-		failed := make(chan error, 1)
-		go func() { failed <- srv.Serve(s.l) }()
+		defer s.end()
 		s.log.Info("serving http", "address", s.Addr())
 		ready()
 		select {
-		case err := <-failed:
+		case err := <-s.failed:
 			return fmt.Errorf("serve http on %s: %w", s.Addr(), err)
 		case <-ctx.Done():
 		}
-		defer time.AfterFunc(drainPause, endRequests).Stop()
+		defer time.AfterFunc(drainPause, s.end).Stop()
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 		defer cancel()
-		if err := srv.Shutdown(end); err != nil {
-			return srv.Close()
+		if err := s.srv.Shutdown(end); err != nil {
+			return s.srv.Close()
 		}
 		return nil
 	}}

@@ -138,3 +138,49 @@ func TestABodyReachesTheHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestWhatIsServedEarlyMakesWayForTheService(t *testing.T) {
+	say := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+	}
+	body := func(url string) string {
+		r, err := get(t, url)
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = r.Body.Close() }()
+		text, _ := io.ReadAll(r.Body)
+		return string(text)
+	}
+	open := func() *Server {
+		s, err := Open(t.Context(), "127.0.0.1:0", "-listen", quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Early(say("waiting"))
+		if got := body("http://" + s.Addr()); got != "waiting" {
+			t.Errorf("at first it says %q", got)
+		}
+		return s
+	}
+	s := open()
+	run := s.Service("http", say("here"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- run.Run(ctx, func() { close(ready) }) }()
+	<-ready
+	if got := body("http://" + s.Addr()); got != "here" {
+		t.Errorf("then it says %q", got)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("the stop: %v", err)
+	}
+	given := open()
+	if err := given.Close(); err != nil {
+		t.Errorf("given up: %v", err)
+	}
+	if got := body("http://" + given.Addr()); !strings.Contains(got, "refused") {
+		t.Errorf("given up it says %q", got)
+	}
+}
