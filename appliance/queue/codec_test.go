@@ -129,7 +129,7 @@ func TestLifeIsTheSmallerOfIntervalAndTimeout(t *testing.T) {
 	cases := []struct{ interval, timeout, want time.Duration }{
 		{time.Minute, 30 * time.Second, 30 * time.Second},
 		{20 * time.Second, 30 * time.Second, 20 * time.Second},
-		{time.Minute, 5 * time.Second, 15 * time.Second}, // another worker must be able to redo it
+		{time.Minute, 5 * time.Second, 10 * time.Second}, // another worker must be able to redo it
 		{0, 30 * time.Second, 30 * time.Second},
 		{100 * time.Millisecond, time.Second, time.Second},
 	}

@@ -138,7 +138,7 @@ func TestAWorkerThatIsCutOff(t *testing.T) {
 		by   string
 		runs int
 	}{
-		{"for less than the lease keeps its check", 5 * time.Second, "w1", 1},
+		{"for less than the lease keeps its check", 2 * time.Second, "w1", 1},
 		{"for longer loses its check to another one, and its late result is not accepted", 25 * time.Second, "w2", 2},
 	}
 	for _, c := range cases {

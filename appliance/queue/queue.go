@@ -127,7 +127,7 @@ type timing struct {
 // A worker counts as gone after three announcements that did not come, so that a zone
 // without workers is known within two intervals of a check every ten seconds.
 func defaultTiming() timing {
-	return timing{lease: 10 * time.Second, announce: 3 * time.Second, silent: 9500 * time.Millisecond, answer: 2 * time.Second, deserted: time.Minute}
+	return timing{lease: 5 * time.Second, announce: 3 * time.Second, silent: 9500 * time.Millisecond, answer: 2 * time.Second, deserted: time.Minute}
 }
 
 // margin is how long a result may be under way.
