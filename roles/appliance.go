@@ -172,7 +172,16 @@ func buildInfo(version string, role Name) prometheus.Collector {
 }
 
 func (a *appliance) configOptions() config.Options {
-	return config.Options{AllZonesLocal: a.s.Role.Name == All, Zones: a.s.Role.Name == Engine}
+	o := config.Options{AllZonesLocal: a.s.Role.Name == All, Zones: a.s.Role.Name == Engine}
+	switch a.s.Role.Name {
+	case Engine:
+		o.Elsewhere = a.s.Queue != "memory"
+	case Notifier:
+		o.Elsewhere = true
+	case UI, Sink: // they execute nothing
+		o.IsPlugin = func(string) bool { return true }
+	}
+	return o
 }
 
 func (a *appliance) loadConfig(context.Context) error {

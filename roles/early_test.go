@@ -12,6 +12,7 @@ import (
 	nats "github.com/nats-io/nats-server/v2/server"
 
 	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/listen"
 )
 
@@ -94,6 +95,40 @@ func TestAProcessWaitsForTheLogAndSaysSo(t *testing.T) {
 		p.stop()
 		if err := <-p.ended; err != nil {
 			t.Errorf("the %s ends with %v", p.role, err)
+		}
+	}
+}
+
+// Only who executes a plugin says that it is missing.
+func TestMissingPluginsAreSaidByWhoNeedsThem(t *testing.T) {
+	path := folder(t, `package site
+hosts: web01: {check: plugin: ["/no/check"], event_handler: plugin: ["/no/handler"]}
+`)
+	for _, c := range []struct {
+		role, queue, want string // want: which plugins are warned of
+	}{
+		{"all", "", "check handler"},
+		{"engine", "memory", "check handler"},
+		{"engine", "nats://h:4222", "handler"},
+		{"notifier", "", "handler"},
+		{"ui", "", ""},
+		{"sink", "", ""},
+	} {
+		a := &appliance{s: Settings{Role: Role{Name: Name(c.role)}, Queue: c.queue}}
+		loaded, problems := config.Load(path, a.configOptions())
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		var got []string
+		for _, name := range []string{"check", "handler"} {
+			for _, w := range loaded.Warnings {
+				if strings.Contains(w.String(), "/no/"+name) {
+					got = append(got, name)
+				}
+			}
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%s with queue %q warns of %q, want %q", c.role, c.queue, text, c.want)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (a *appliance) follow(context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("follow the log: %w", err)
+		return err
 	}})
 	return nil
 }

@@ -23,6 +23,10 @@ func (s *site) next(i *projection.Item, now time.Time) object.Time {
 	env := fold.Env{Object: o, Settings: &set.Settings, Periods: set.Periods, Started: object.At(s.started)}
 	alone := checkOnly(st)
 	_, at := fold.Due(&env, &alone, object.At(now))
+	if s.Commands == nil && at != 0 {
+		// Since when the engine counts is not known here: what would be past is due now.
+		return max(at, object.At(now))
+	}
 	return at
 }
 

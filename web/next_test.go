@@ -58,3 +58,15 @@ func TestWhatWasNeverCheckedSaysWhenItWillBe(t *testing.T) {
 		}
 	}
 }
+
+// A process that only shows what engines do does not know since when they count.
+func TestWhatWasNeverCheckedIsNotDueInThePastElsewhere(t *testing.T) {
+	rule := &object.Rule{Active: true, Attempts: 1, Check: object.Check{Kind: object.CheckTCP}}
+	h := &object.Object{ID: "h", Name: "h", Rule: rule}
+	o := options(sample.New(h, &object.Object{ID: "h!once", Name: "once", Host: h, Rule: rule}))
+	o.Commands, o.Submit = nil, &elsewhere{}
+	_, body := ask(t, http.MethodGet, serve(t, o).URL+root+"/services/h/once", "")
+	if want := `"next_check":"` + sample.Now.UTC().Format("2006-01-02T15:04:05.000Z") + `"`; !strings.Contains(body, want) {
+		t.Errorf("%s, want %s", body, want)
+	}
+}

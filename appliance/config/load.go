@@ -22,6 +22,9 @@ type Options struct {
 	// IsPlugin tells whether a path is a program that may be run as a plugin;
 	// nil = the disk is asked.
 	IsPlugin func(path string) bool
+	// Elsewhere says that other machines execute the checks: what this one lacks for
+	// them is no reason to warn. Handlers are executed by the process itself.
+	Elsewhere bool
 	// AllZonesLocal warns of zones other than "default", for a process that
 	// runs every zone itself.
 	AllZonesLocal bool

@@ -194,6 +194,9 @@ func (l *loader) customNames() []string {
 // pluginWarning tells once that a plugin is in none of the folders.
 func (l *loader) pluginWarning(c *check, missing map[string]bool) {
 	name := c.check.Plugin[0]
+	if l.opts.Elsewhere && !c.handler {
+		return
+	}
 	// Whatever is not absolute depends on the folder in which jaque is started.
 	if missing[name] || strings.Contains(name, "$") || strings.Contains(name, "/") && !filepath.IsAbs(name) {
 		return

@@ -99,7 +99,11 @@ func (c *Client) submit(ctx context.Context, command *Command) error {
 	claim := make(chan *nats.Msg, 1)
 	c.expect(command.ID, claim)
 	defer c.expect(command.ID, nil)
-	if err := c.nc.PublishRequest(Subject(c.opts.Prefix), c.inbox+command.ID, data); err != nil {
+	switch err := c.nc.PublishRequest(Subject(c.opts.Prefix), c.inbox+command.ID, data); {
+	case err == nil:
+	case errors.Is(err, nats.ErrReconnectBufExceeded): // it is away, and nothing is kept for it
+		return fmt.Errorf("%w: the server that they listen on cannot be reached", ErrNoEngine)
+	default:
 		return fmt.Errorf("%w: the server that they listen on cannot be reached: %w", ErrNoEngine, err)
 	}
 	limit := time.NewTimer(ClaimTimeout)

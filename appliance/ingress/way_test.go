@@ -156,6 +156,19 @@ func TestWithoutAnEngineACommandIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+func TestAServerThatIsAwayIsSaidInWords(t *testing.T) {
+	s := serve(t, server.Options{})
+	away := make(chan struct{})
+	nc := dial(t, s, nats.DisconnectErrHandler(func(*nats.Conn, error) { close(away) }), nats.MaxReconnects(-1), nats.ReconnectWait(time.Minute))
+	c := client(t, nc, ClientOptions{})
+	s.Shutdown()
+	<-away
+	err := c.Submit(t.Context(), NewID(), ack("a"))
+	if want := "no engine takes commands: the server that they listen on cannot be reached"; !errors.Is(err, ErrNoEngine) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestAnEngineThatDoesNotAnswerInTimeMayStillHaveTheCommand(t *testing.T) {
 	s := serve(t, server.Options{})
 	if _, err := dial(t, s).QueueSubscribe(Subject(""), group, func(*nats.Msg) {}); err != nil {
