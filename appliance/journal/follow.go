@@ -129,6 +129,9 @@ func followEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return fmt.Errorf("follow the log: it is not there any more, it was removed or replaced; start again to follow the one that stands there then: %w", err)
+	}
 	return fmt.Errorf("follow the log: %w", err)
 }
 

@@ -3,11 +3,13 @@ package journal
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/core/event"
 )
 
 // A process that only reads leaves a snapshot alone that an engine would remove, and
@@ -54,5 +56,20 @@ func TestReadOnlyJournalsReadAndNeverWrite(t *testing.T) {
 	}
 	if end, err := writer.End(t.Context()); err != nil || end.Log != at {
 		t.Errorf("the log ends at %d (%v), want %d", end.Log, err, at)
+	}
+}
+
+func TestAFollowerOfALogThatIsGoneSaysSo(t *testing.T) {
+	s, url := externalServer(t, t.TempDir(), server.RANDOM_PORT)
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	j, b := openIn(t, bus.Options{URL: url}, Options{})
+	mustPut(t, j, decision("db", 1, 0), 0)
+	if err := b.JetStream().DeleteStream(t.Context(), b.Names().Log); err != nil {
+		t.Fatal(err)
+	}
+	err := j.Follow(t.Context(), Position{}, func([]event.Event) error { return nil }, func() {})
+	if err == nil || !strings.Contains(err.Error(), "it was removed or replaced; start again") {
+		t.Errorf("got %v", err)
 	}
 }
