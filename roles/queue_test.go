@@ -73,12 +73,18 @@ services: all: {on: {}, check: aggregate: {members: ["a"]}}
 
 func TestWhatStandsOnTheEmbeddedServerNeedsOne(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
-		{"a queue beside a log in memory", "-target engine -config x -queue embedded -eventlog memory",
-			"-queue embedded needs the embedded server, which -eventlog memory does not start; write -queue nats://host:port, or leave -eventlog out"},
-		{"a queue beside the log of another server", "-target engine -config x -queue embedded -eventlog nats://h:1",
-			"-queue embedded needs the embedded server, which -eventlog nats://h:1 does not start; write -queue nats://host:port, or leave -eventlog out"},
-		{"a membership beside a log in memory", "-config x -coordination embedded -eventlog memory",
-			"-coordination embedded needs the embedded server, which -eventlog memory does not start; write -coordination nats://host:port, or leave -eventlog out"},
+		{
+			"a queue beside a log in memory", "-target engine -config x -queue embedded -eventlog memory",
+			"-queue embedded needs the embedded server, which -eventlog memory does not start; write -queue nats://host:port, or leave -eventlog out",
+		},
+		{
+			"a queue beside the log of another server", "-target engine -config x -queue embedded -eventlog nats://h:1",
+			"-queue embedded needs the embedded server, which -eventlog nats://h:1 does not start; write -queue nats://host:port, or leave -eventlog out",
+		},
+		{
+			"a membership beside a log in memory", "-config x -coordination embedded -eventlog memory",
+			"-coordination embedded needs the embedded server, which -eventlog memory does not start; write -coordination nats://host:port, or leave -eventlog out",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse(strings.Fields(c.args), world(nil))

@@ -36,8 +36,8 @@ type site struct {
 	past    *replay.Replayer // nil without a log
 	started time.Time        // when the process began to check
 
-	outcomes  outcomes  // of the last commands of forms
-	onces     onces     // commands that must not be carried out twice
+	outcomes  outcomes // of the last commands of forms
+	onces     onces    // commands that must not be carried out twice
 	kept      keptCommands
 	abandoned abandoned // notifications that were given up lately
 }

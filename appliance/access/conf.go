@@ -41,8 +41,11 @@ func oneLine(r rune) rune {
 // nats-server, one of each role.
 func Packaged() []Holder {
 	return []Holder{
-		{Role: Engine, ID: "engine"}, {Role: Worker, ID: "worker", Zones: []string{"default"}},
-		{Role: UI, ID: "ui"}, {Role: Sink, ID: "sink"}, {Role: Notifier, ID: "notifier"},
+		{Role: Engine, ID: "engine"},
+		{Role: Worker, ID: "worker", Zones: []string{"default"}},
+		{Role: UI, ID: "ui"},
+		{Role: Sink, ID: "sink"},
+		{Role: Notifier, ID: "notifier"},
 	}
 }
 

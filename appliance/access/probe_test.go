@@ -28,8 +28,10 @@ func never() map[string][]string {
 		}
 		relay = append(relay, "$JS.API.DIRECT.GET.KV_"+bucket, "$JS.API.CONSUMER.CREATE.KV_"+bucket, "$JS.API.CONSUMER.CREATE.KV_"+bucket+".x")
 	}
-	takeWork := []string{"$JS.API.CONSUMER.CREATE.JAQUE_WORK.x", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-dmz", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-lan",
-		"$JS.API.STREAM.MSG.GET.JAQUE_WORK", "$JS.API.DIRECT.GET.JAQUE_WORK", "$JS.ACK.JAQUE_WORK.zone-lan.1.1.1.1.1"}
+	takeWork := []string{
+		"$JS.API.CONSUMER.CREATE.JAQUE_WORK.x", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-dmz", "$JS.API.CONSUMER.MSG.NEXT.JAQUE_WORK.zone-lan",
+		"$JS.API.STREAM.MSG.GET.JAQUE_WORK", "$JS.API.DIRECT.GET.JAQUE_WORK", "$JS.ACK.JAQUE_WORK.zone-lan.1.1.1.1.1",
+	}
 	order := []string{"jaque.work.cmd.ingress", "jaque.cmd.engine"}
 	members := []string{"$KV.JAQUE_MEMBERS.membership/view", "$KV.JAQUE_MEMBERS.membership/member.x"}
 	outcome := []string{"jaque.log.web01.outcome"}
@@ -70,8 +72,10 @@ func hears() map[string][]string {
 
 // nobody lists what none of them may publish.
 func nobody() []string {
-	out := []string{">", "*", "$SYS.>", "$SYS.REQ.SERVER.PING", "$SYS.REQ.ACCOUNT.PING.CONNZ", "$SYS.ACCOUNT.$G.CONNECT", "$JS.>", "$JS.API.>", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES",
-		"$JS.API.META.LEADER.STEPDOWN", "$KV.>", "$O.>", "_INBOX.>", "_INBOX.*.*.>", "jaque.>", "other.subject", "$JS.EVENT.ADVISORY.>"}
+	out := []string{
+		">", "*", "$SYS.>", "$SYS.REQ.SERVER.PING", "$SYS.REQ.ACCOUNT.PING.CONNZ", "$SYS.ACCOUNT.$G.CONNECT", "$JS.>", "$JS.API.>", "$JS.API.STREAM.LIST", "$JS.API.STREAM.NAMES",
+		"$JS.API.META.LEADER.STEPDOWN", "$KV.>", "$O.>", "_INBOX.>", "_INBOX.*.*.>", "jaque.>", "other.subject", "$JS.EVENT.ADVISORY.>",
+	}
 	for _, s := range append(streams(bus.NamesFor("")), "JAQUE_WORK", "OTHER") {
 		for _, verb := range []string{"STREAM.DELETE", "STREAM.MSG.DELETE", "STREAM.SNAPSHOT", "STREAM.RESTORE", "STREAM.PEER.REMOVE", "STREAM.LEADER.STEPDOWN", "CONSUMER.LIST", "CONSUMER.NAMES"} {
 			out = append(out, "$JS.API."+verb+"."+s)

@@ -96,7 +96,7 @@ func writes(t *testing.T, b *bus.Bus) journal.Position {
 	if seq, _, err := j.LastOf(t.Context(), "web01"); err != nil || seq != last {
 		t.Fatalf("last position = %d, %v", seq, err)
 	}
-	var appends = make(chan error, 40)
+	appends := make(chan error, 40)
 	for n := range cap(appends) { // in batches
 		j.Append(decision(event.CheckResult, object.ServiceID("web01", string(rune('a'+n))), n), 0, func(_ uint64, err error) { appends <- err })
 	}

@@ -14,9 +14,9 @@ func operatorSchemas() dict {
 		return record(properties)
 	}
 	return dict{
-		"Command":  commandSchema(),
-		"Preview":  record(dict{"total": typed("integer"), "note": typed("string"), "items": items("Touched"), "occurrences": items("Occurrence")}),
-		"Touched":  record(dict{"object": typed("string")}),
+		"Command": commandSchema(),
+		"Preview": record(dict{"total": typed("integer"), "note": typed("string"), "items": items("Touched"), "occurrences": items("Occurrence")}),
+		"Touched": record(dict{"object": typed("string")}),
 		"Submission": record(dict{
 			"id": typed("string"), "submitted": typed("time"), "total": said("integer", "actions"), "applied": typed("integer"), "refused": typed("integer"),
 			"state": dict{
