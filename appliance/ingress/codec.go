@@ -165,7 +165,7 @@ const mostWhy = 2 << 10
 
 func (a answer) encode() []byte {
 	a.Version = Version
-	a.Why = cut(a.Why)
+	a.Why, a.Failures = cut(a.Why), slices.Clone(a.Failures) // they are somebody else's
 	for i := range a.Failures {
 		a.Failures[i].Why = cut(a.Failures[i].Why)
 	}
