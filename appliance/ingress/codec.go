@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"io"
 
 	"jaque.sh/jaque/appliance/core/fold"
