@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"io"
+	"slices"
 
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
