@@ -84,16 +84,23 @@ func TestTheLogFollowsWhatHappens(t *testing.T) {
 	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
-	err = chromedp.Do(ctx,
-		chromedp.Navigate(srv.URL+"/notifications"),
+	for _, step := range []chromedp.Action[chromedp.Void]{
+		chromedp.Navigate(srv.URL + "/notifications"),
+		chromedp.WaitReady(chromedp.CSS(".notes summary")),
 		chromedp.SendKeys(chromedp.CSS("#f-object"), "db01!replication\r"),
 		chromedp.WaitReady(chromedp.CSS(`#f-object[value="db01!replication"]`)),
 		chromedp.Click(chromedp.CSS(".notes summary")),
 		chromedp.Click(chromedp.CSS(".note .more a")),
 		chromedp.WaitReady(chromedp.CSS(".ruling")),
-	)
-	if err != nil {
-		t.Fatal(err)
+	} {
+		err := chromedp.Do(ctx, step)
+		// The page that an element was found on may have been replaced by the next one.
+		for tries := 0; tries < 5 && err != nil && strings.Contains(err.Error(), "No node with given id"); tries++ {
+			err = chromedp.Do(ctx, step)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if text := run(t, ctx, chromedp.TextContent(chromedp.CSS(".verdict"))); !strings.Contains(text, "acknowledged by maria") {
 		t.Errorf("without scripts the explanation is %q", text)
