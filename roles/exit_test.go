@@ -40,10 +40,21 @@ func (b *broken) wrap(s service.Service) service.Service {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.names = append(b.names, s.Name)
-	if s.Name != b.name {
+	run := s.Run
+	switch {
+	case s.Name == b.name:
+	case s.Name == "http" && b.name != "":
+		// The listener would often be gone before anybody can look.
+		s.Run = func(ctx context.Context, ready func()) error {
+			inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
+			defer cancel()
+			context.AfterFunc(ctx, func() { <-b.looked; cancel() })
+			return run(inner, ready)
+		}
+		return s
+	default:
 		return s
 	}
-	run := s.Run
 	s.Run = func(ctx context.Context, ready func()) error {
 		inner, cancel := context.WithCancel(ctx)
 		defer cancel()
