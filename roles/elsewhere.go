@@ -49,7 +49,7 @@ func (a *appliance) deliverElsewhere(ctx context.Context) error {
 	if a.bus.Embedded() && a.s.NATS.Listen == "" {
 		a.p.Logger.Warn("odd command line", "warning", "with -notify-delivery notifier and without -nats-listen no notifier can reach this process; name an address with -nats-listen")
 	}
-	b, err := a.link(ctx, "notifiers-server", a.notifiersAt())
+	b, err := a.link(ctx, "notifiers-server", a.meeting())
 	if err != nil {
 		return err
 	}
@@ -62,9 +62,9 @@ func (a *appliance) deliverElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// notifiersAt is where the notifiers are members: in the store that -coordination
-// names, else on the server of the log.
-func (a *appliance) notifiersAt() string {
+// meeting is where processes of other roles than the engine's are members, and hear
+// what others announce: the server that -coordination names, else that of the log.
+func (a *appliance) meeting() string {
 	if external(a.s.Coordination) {
 		return a.s.Coordination
 	}

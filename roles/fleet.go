@@ -54,10 +54,7 @@ func (a *appliance) followedSet(c *config.Config) *object.Set {
 // watchFleet hears the workers in a process that gives them nothing to do, on the
 // server where it sends its commands, else where the log is.
 func (a *appliance) watchFleet(ctx context.Context) error {
-	where := a.s.EventLog
-	if external(a.s.Coordination) {
-		where = a.s.Coordination
-	}
+	where := a.meeting()
 	if !external(where) {
 		return nil
 	}

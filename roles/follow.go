@@ -2,11 +2,8 @@ package roles
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -15,15 +12,8 @@ import (
 // log cannot be followed any more.
 func (a *appliance) follow(context.Context) error {
 	a.add(service.Service{Name: "follower", Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
-		at, data, err := a.journal.LoadSnapshot(ctx)
-		switch {
-		case errors.Is(err, journal.ErrNoSnapshot):
-		case err != nil:
-			return fmt.Errorf("load the snapshot: %w", err)
-		default:
-			if err := a.proj.Restore(at, data); err != nil {
-				return fmt.Errorf("restore the snapshot: %w", err)
-			}
+		if _, err := a.proj.Recall(ctx, a.journal); err != nil {
+			return err
 		}
 		fold := func(events []event.Event) error {
 			a.folding.Lock()
@@ -37,7 +27,7 @@ func (a *appliance) follow(context.Context) error {
 			}
 			return nil
 		}
-		err = a.journal.Follow(ctx, a.proj.Position(), fold, func() { a.live.Store(true); ready() })
+		err := a.journal.Follow(ctx, a.proj.Position(), fold, func() { a.live.Store(true); ready() })
 		if ctx.Err() != nil {
 			return nil
 		}

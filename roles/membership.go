@@ -63,11 +63,7 @@ func (a *appliance) storeOptions(b *bus.Bus, path string) coordination.Options {
 // -coordination names, else on the server of the log.
 func (a *appliance) join(path string) step {
 	return func(ctx context.Context) error {
-		where := a.s.Coordination
-		if !external(where) {
-			where = a.s.EventLog
-		}
-		if err := a.openStore(ctx, path, where); err != nil {
+		if err := a.openStore(ctx, path, a.meeting()); err != nil {
 			return err
 		}
 		if _, err := a.store.Register(ctx, membership.Member{ID: a.memberID(), Instance: a.instance, Serves: a.serves()}, 0); err != nil {

@@ -23,7 +23,7 @@ type notifier struct {
 
 // openNotifiers opens the store in which notifiers announce themselves.
 func (a *appliance) openNotifiers(ctx context.Context) error {
-	return a.openStore(ctx, coordination.Notifiers, a.notifiersAt())
+	return a.openStore(ctx, coordination.Notifiers, a.meeting())
 }
 
 // makeNotifier makes what delivers to the contacts that this process owns. It joins
@@ -33,7 +33,7 @@ func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 		return err
 	}
 	n := &notifier{a: a, roster: &roster{me: membership.Member{ID: a.s.NotifierID, Instance: a.instance}}}
-	b, err := a.link(ctx, "coordination", a.notifiersAt())
+	b, err := a.link(ctx, "coordination", a.meeting())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package projection
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -69,6 +70,26 @@ func (p *Projection) Encode() (journal.Position, []byte) {
 }
 
 var errFormat = errors.New("not a snapshot of this build's format")
+
+// Recall restores the newest snapshot that a journal holds and returns its size in
+// bytes, 0 if there is none: then the whole log is to be read. It must come before
+// the first Apply.
+func (p *Projection) Recall(ctx context.Context, from interface {
+	LoadSnapshot(ctx context.Context) (journal.Position, []byte, error)
+},
+) (size int, err error) {
+	at, data, err := from.LoadSnapshot(ctx)
+	if errors.Is(err, journal.ErrNoSnapshot) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("load the snapshot: %w", err)
+	}
+	if err := p.Restore(at, data); err != nil {
+		return 0, fmt.Errorf("restore the snapshot: %w", err)
+	}
+	return len(data), nil
+}
 
 // Restore replaces all states by those of a snapshot. It must come before the
 // first Apply. On an error nothing has changed.

@@ -175,18 +175,16 @@ func (e *Engine) announceFor(ev *event.Event, topic string) {
 // restore loads the newest snapshot into the projection.
 func (e *Engine) restore(ctx context.Context) error {
 	began := time.Now()
-	at, data, err := e.opt.Journal.LoadSnapshot(ctx)
-	if errors.Is(err, journal.ErrNoSnapshot) {
+	size, err := e.proj.Recall(ctx, e.opt.Journal)
+	if err != nil {
+		return err
+	}
+	if size == 0 {
 		e.log.Info("no snapshot, the whole log is read")
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("load the snapshot: %w", err)
-	}
-	if err := e.proj.Restore(at, data); err != nil {
-		return fmt.Errorf("restore the snapshot: %w", err)
-	}
-	e.log.Info("snapshot restored", "log", at.Log, "results", at.Results, "bytes", len(data), "took", time.Since(began))
+	at := e.proj.Position()
+	e.log.Info("snapshot restored", "log", at.Log, "results", at.Results, "bytes", size, "took", time.Since(began))
 	return nil
 }
 
