@@ -115,7 +115,7 @@ func (p *Planner) waitsFor(u *unit, now object.Time, w *World) bool {
 	}
 	until := object.Time(0)
 	for _, e := range u.members.items {
-		if at := e.p.Time.Add(most); until == 0 || at < until {
+		if at := e.from.Add(most); until == 0 || at < until {
 			until = at
 		}
 	}
@@ -136,7 +136,7 @@ func (p *Planner) gather(u *unit, now object.Time, w *World) []*unit {
 		return all
 	}
 	for _, o := range l.units {
-		if o != u && o.members.len() > 0 && p.unsure(o, now, w) == u.suspect {
+		if o != u && o.members.len() > 0 && o.until <= now && p.unsure(o, now, w) == u.suspect {
 			all = append(all, o)
 		}
 	}

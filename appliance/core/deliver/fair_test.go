@@ -129,8 +129,8 @@ func TestWhatFailsHoldsNobodyUpAndHasItsTurn(t *testing.T) {
 			most += 3 * object.Time(len(well)+1) * object.Time(hangs.Milliseconds())
 		}
 		busy := rapid.IntRange(1, 3).Draw(t, "every") // a problem in so many seconds
-		if workers == 1 {
-			busy = 20
+		if workers == 1 {                             // less often than each message and the attempt before it take
+			busy = 1 + int((hangs+answers)/time.Second)
 		}
 		first := map[string]int{}
 		for way, all := range o.tries {

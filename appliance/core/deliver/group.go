@@ -130,18 +130,17 @@ func (p *Planner) place(now object.Time, w *World) {
 	if len(fresh) == 0 {
 		return
 	}
-	p.fresh = nil
+	p.fresh, p.passed = nil, 0
 	for _, e := range fresh {
 		e.repeat = e.old && e.unit != nil && e.unit.due <= now
 	}
 	for _, e := range fresh {
-		u := e.unit
-		if u == nil || u.memory == nil {
+		if e.unit == nil || e.unit.memory == nil {
 			continue
 		}
-		e.subject.root = w.root(e.subject.id)
-		if !p.move(e, e.subject.root, w) {
-			p.ask(u, now, w)
+		p.follow(e.subject, now, w)
+		if !p.move(e, e.subject.root, w) && e.unit.memory != nil {
+			p.ask(e.unit, now, w)
 		}
 	}
 	first := map[laneKey]object.Time{} // when the oldest of a lane's groups was ready
@@ -153,6 +152,7 @@ func (p *Planner) place(now object.Time, w *World) {
 	for _, e := range fresh {
 		if e.old && e.unit != nil {
 			e.repeat = e.repeat || e.wentOut(now, first[p.laneKey(e.p)], w)
+			p.occupy(e, now)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (p *Planner) place(now object.Time, w *World) {
 // message may stand on the log in part. first is when the oldest request of the
 // lane's groups was ready.
 func (e *entry) wentOut(now, first object.Time, w *World) bool {
-	if e.attempts > 0 || e.ready <= now || e.unit.due <= now {
+	if e.attempts > 0 || e.ready <= now || e.unit.due <= now || e.from < e.p.Time {
 		return true
 	}
 	if e.p.Note.Group.By == object.GroupRoot {
@@ -207,19 +207,25 @@ func (p *Planner) rescan(now object.Time, w *World) bool {
 		return false
 	}
 	p.scanned = now
-	for id, s := range p.subjects {
-		root := w.root(id)
-		if root == s.root {
-			continue
-		}
-		s.root = root
-		for _, e := range s.entries {
-			if e.moves(now) {
-				p.move(e, root, w)
-			}
-		}
+	for _, s := range p.subjects {
+		p.follow(s, now, w)
 	}
 	return true
+}
+
+// follow moves what waits about an object to the root that it has now, if that is
+// another one than when it was last looked at.
+func (p *Planner) follow(s *subject, now object.Time, w *World) {
+	root := w.root(s.id)
+	if root == s.root {
+		return
+	}
+	s.root = root
+	for _, e := range s.entries {
+		if e.moves(now) {
+			p.move(e, root, w)
+		}
+	}
 }
 
 // refresh looks at the objects of a unit that is about to go out and tells whether

@@ -284,6 +284,7 @@ func (s *process) step() {
 			}
 			s.p.Add(r, false)
 		}
+		s.p.Pass(s.now)
 	case 3:
 		s.w.roots[rapid.SampledFrom(names).Draw(s.t, "object")] = rapid.SampledFrom([]object.ID{"", "sw1", "web"}).Draw(s.t, "root")
 	case 4, 5, 6:

@@ -109,12 +109,12 @@ func (w *World) sent(k GroupKey) Last {
 // nothing and counts for no limit.
 func heartbeat(p *Pending) bool { return p.Note.Kind == string(notify.Heartbeat) }
 
-// nextRound returns when a heartbeat is over, because the next one begins.
-func nextRound(p *Pending) object.Time {
+// round is how long after its event a heartbeat is over, because the next one begins.
+func round(p *Pending) time.Duration {
 	if p.Note.Until > p.Time {
-		return p.Note.Until
+		return p.Note.Until.Sub(p.Time)
 	}
-	return p.Time.Add(usualRound)
+	return usualRound
 }
 
 // backoff returns how long after a failed attempt the next one comes. Up to a fifth

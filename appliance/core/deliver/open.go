@@ -17,7 +17,7 @@ type Open struct {
 	incident map[object.ID]incident
 	sent     map[GroupKey]sending
 	seq      uint64      // of the newest event that was folded
-	newest   object.Time // of the events that were folded
+	newest   object.Time // of the event that was folded last: what was ahead of it is not for long
 	repeated uint64
 	pruneAt  int // what is remembered from which it is worth looking through it
 }
@@ -51,7 +51,7 @@ func (o *Open) Apply(e *event.Event) (added []*Pending, ended []string) {
 	if e.Stream != event.Log || !Concerns(e) || e.Seq != 0 && e.Seq <= o.seq {
 		return nil, nil
 	}
-	o.seq, o.newest = max(o.seq, e.Seq), max(o.newest, e.Time)
+	o.seq, o.newest = max(o.seq, e.Seq), e.Time
 	if o.pending == nil {
 		o.pending, o.incident, o.sent = map[string]*Pending{}, map[object.ID]incident{}, map[GroupKey]sending{}
 	}
@@ -124,13 +124,11 @@ func (o *Open) remember(e *event.Event, p *Pending) {
 	// What did not wait for its group holds the rest of it up no more than it was.
 	kind := e.Facts[event.FactKind]
 	apart := group != "" && (kind == string(notify.Custom) || kind == string(notify.Acknowledgement))
-	if e.Time >= o.sent[k].at && !apart {
+	if !apart { // also where whoever sent the one before had a clock that was ahead
 		o.sent[k] = sending{e.Time, e.Facts[event.FactThread]}
 		o.prune()
 	}
-	if all := (GroupKey{Contact: k.Contact, Channel: k.Channel}); e.Time >= o.sent[all].at {
-		o.sent[all] = sending{at: e.Time}
-	}
+	o.sent[GroupKey{Contact: k.Contact, Channel: k.Channel}] = sending{at: e.Time}
 	if root := rootOf(group); root != "" && root != e.Object && p != nil && p.Since != 0 {
 		if known := o.incident[e.Object]; known.since == p.Since {
 			known.root = root

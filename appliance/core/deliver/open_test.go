@@ -85,9 +85,10 @@ func TestARecoveryKnowsItsProblem(t *testing.T) {
 
 func TestWhatAGroupSentIsForgottenAfterADay(t *testing.T) {
 	l, p := &log{}, deliver.NewPlanner(deliver.Limits{})
-	add(l, p, false, ask{id: "sw1", group: byRoot}, ask{id: "a!x", second: 90000, group: byRoot})
+	add(l, p, false, ask{id: "sw1", group: byRoot})
 	b, _ := p.Take(at(30), nil)
 	l.outcome(b, 0, event.NotificationDelivered, at(31))
+	add(l, p, false, ask{id: "a!x", second: 90000, group: byRoot})
 	k := deliver.GroupKey{Contact: "ada", Channel: "email", Group: "root=sw1"}
 	if got := l.open.Sent(k); got != (deliver.Last{}) {
 		t.Errorf("more than a day before the newest event it is %+v", got)

@@ -21,29 +21,36 @@ type Planner struct {
 	kinds    map[string]*kind // of channels
 	ages     heap[*entry]     // those that expire and are not taken
 	fresh    []*entry         // were added since a world was last seen
+	passed   int              // of them, those that the time was compared with
 	expiring [][]*entry       // whose time is over, by message
 	flying   int              // messages that are taken
 	doubt    int              // of them those that are on lanes that fail
 	yielded  bool             // the newest message that was taken went before others although its lane fails
 	held     int              // units that another root would let go out earlier
 	scanned  object.Time      // when all objects were last looked at
+	now      object.Time      // of the last Pass or Take; 0 = there was none
 }
 
 // entry is one request with the planner.
 type entry struct {
 	p        *Pending
 	subject  *subject
-	slot     int    // in the subject's entries
-	unit     *unit  // that it waits in; nil while it is taken
-	group    string // "" = it goes alone
-	value    string // of what it is grouped by
+	slot     int         // in the subject's entries
+	unit     *unit       // that it waits in; nil while it is taken
+	group    string      // "" = it goes alone
+	value    string      // of what it is grouped by
+	from     object.Time // of its event, but not later than it came: another clock may be ahead
 	ready    object.Time
 	tried    object.Time // the first time, from which the deadline counts; 0 = it was not
 	expires  object.Time // 0 = not before it was tried
+	over     bool        // its round is over, whatever the clock that wrote it says
 	attempts int
 	old      bool // was open when the process began
 	repeat   bool // may have gone out before
 	ended    bool
+
+	asked object.Time // until when another process may be sending it, if it was due when it came; 0 = none
+	busy  object.Time // the same, once it is known that it was due
 
 	inUnit, inAges int // places
 }
@@ -110,12 +117,9 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 		return
 	}
 	e := &entry{
-		p: r, ready: r.Time.Add(max(0, r.Note.Group.Wait)),
-		attempts: r.Failures, old: repeat, inUnit: -1, inAges: -1,
+		p: r, attempts: r.Failures, old: repeat, inUnit: -1, inAges: -1,
 	}
-	if alone(r) || prompt(r) {
-		e.ready = r.Time
-	}
+	e.begin(r.Time)
 	if l := p.lane(r); r.Failures > 0 && !l.heard {
 		l.fails = true // as far as the log knows
 	}
@@ -128,13 +132,27 @@ func (p *Planner) Add(r *Pending, repeat bool) {
 	e.subject, e.slot = s, len(s.entries)
 	s.entries = append(s.entries, e)
 	if heartbeat(r) {
-		e.expires = nextRound(r)
+		e.expires = e.from.Add(round(r))
 		p.ages.push(e)
 		p.supersede(s, r)
 	}
 	p.enter(e, value(r, "", nil), nil)
 	p.fresh = append(p.fresh, e)
 }
+
+// Over tells that the round of a heartbeat is over, whatever the clock says that wrote
+// it: the next Take gives it up. What is taken, and any other request, goes on.
+func (p *Planner) Over(id string) {
+	e := p.entries[id]
+	if e == nil || !heartbeat(e.p) || e.inAges < 0 {
+		return
+	}
+	e.over, e.expires = true, longOver
+	p.ages.fix(e)
+}
+
+// longOver is before any other time at which something expires; 0 is none.
+const longOver object.Time = 1
 
 // supersede lets go of all rounds of a heartbeat to somebody but the newest: that an
 // older one arrives late would say that all is well when it may not be.
@@ -150,8 +168,11 @@ func (p *Planner) supersede(s *subject, r *Pending) {
 		if !same(e) || e.p == newest {
 			continue
 		}
+		if e.over {
+			continue
+		}
 		// Before anything else that expires: it must be gone when the newest goes.
-		e.expires = e.p.Time
+		e.expires = e.from
 		if e.inAges >= 0 {
 			p.ages.fix(e)
 		}

@@ -70,6 +70,12 @@ func TestWhatGoesOutTogetherAndWhen(t *testing.T) {
 			[]string{"0:30 ada/email [root=a!x]: a!x, a!x RECOVERY"},
 		},
 		{
+			"an older request follows when a newer one of its object shows the root",
+			[]ask{{id: "h1", group: byRoot}, {id: "sw1", second: 8, group: byRoot}, {id: "h1", second: 8, root: "sw1", problem: 1, group: byRoot}},
+			[]root{{8, "h1", "sw1"}},
+			[]string{"0:30 ada/email [root=sw1]: h1, sw1, h1"},
+		},
+		{
 			"the recoveries behind a root go out with the root's",
 			[]ask{
 				{id: "sw1", group: byRoot},
@@ -212,6 +218,7 @@ func add(l *log, p *deliver.Planner, repeat bool, asks ...ask) (all []*deliver.P
 			p.Add(r, repeat)
 			all = append(all, r)
 		}
+		p.Pass(at(a.second)) // they come when they happen
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 // Its requests are the caller's until Done, Failed or Abandoned. Call it until there
 // is none.
 func (p *Planner) Take(now object.Time, w *World) (b *Batch, ok bool) {
+	p.Pass(now)
 	if p.full() {
 		return nil, false
 	}
@@ -67,7 +68,7 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 	b.lane = l
 	b.doubt = p.fly(l, now)
 	if l.key.heartbeat {
-		b.Until = nextRound(all[0].p)
+		b.Until = all[0].from.Add(round(all[0].p))
 	}
 	b.Group, b.Thread = units[0].group, p.thread(units[0], all, now, w)
 	if len(units) > 1 {

@@ -31,6 +31,9 @@ type unit struct {
 	waits   object.Time // until when it waits for its suspect to be looked at
 	suspect object.ID   // a host that may explain it; "" = there is none
 
+	busy  int         // members that another process may be sending
+	until object.Time // when that is over; 0 = there are none
+
 	woken object.Time // when it was last due early because others got through; 0 = never
 
 	inLane int // place
@@ -55,7 +58,10 @@ func (u *unit) before(o *unit) bool {
 }
 
 // dueAt returns when the unit, which is not empty, may go out.
-func (u *unit) dueAt() object.Time {
+func (u *unit) dueAt() object.Time { return max(u.dueByItself(), u.until) }
+
+// dueByItself is dueAt as if no other process were sending any of it.
+func (u *unit) dueByItself() object.Time {
 	if u.retry {
 		return u.again
 	}
@@ -107,6 +113,7 @@ func (u *unit) alone() bool {
 func (u *unit) add(e *entry) {
 	e.unit = u
 	u.members.push(e)
+	u.occupy(e)
 	if e.behind() {
 		u.others++
 	}
@@ -119,6 +126,7 @@ func (u *unit) add(e *entry) {
 func (u *unit) drop(e *entry) {
 	u.members.remove(e)
 	e.unit = nil
+	u.vacate(e)
 	if e.behind() {
 		u.others--
 	}
@@ -181,13 +189,13 @@ func (p *Planner) enter(e *entry, value string, w *World) {
 	if u == nil {
 		u = &unit{lane: l, key: key, group: e.group, single: e.group == "", prompt: prompt(e.p), inLane: -1, members: members()}
 		if !u.single {
-			u.memory = p.memory(GroupKey{l.key.contact, l.key.channel, key}, e.p.Time, nil)
+			u.memory = p.memory(GroupKey{l.key.contact, l.key.channel, key}, p.now, nil)
 			u.memory.users++
 		}
 		l.units[key] = u
 	}
 	if u.memory != nil && w != nil && !u.memory.asked {
-		p.memory(GroupKey{l.key.contact, l.key.channel, key}, e.p.Time, w)
+		p.memory(GroupKey{l.key.contact, l.key.channel, key}, p.now, w)
 	}
 	l.due.remove(u)
 	u.add(e)
@@ -234,6 +242,7 @@ func (p *Planner) memory(k GroupKey, now object.Time, w *World) *memory {
 	if w != nil && !m.asked {
 		m.asked = true
 		if last := w.sent(k); last.Time > m.Last.Time {
+			last.Time = min(last.Time, now) // whoever sent it may have had another clock
 			m.Last = last
 			if rootOf(k.Group) != "" {
 				m.several = max(m.several, last.Time) // it may have been

@@ -104,7 +104,9 @@ func unproven(env *Env, s *State, in *notify.Input) {
 		return
 	}
 	wait := max(every, retryOf(env, st)) + env.Object.Rule.Timeout
-	awaited := func(back object.Time) bool { return back > s.Measure.LastCheck && in.Now < back.Add(wait) }
+	awaited := func(back object.Time) bool {
+		return back > s.Measure.LastCheck && in.Now < past(back, in.Now, wait).Add(wait)
+	}
 	if h := in.Host; h != nil && h.State == object.Up && awaited(h.LastChange) {
 		in.HostBack = h.LastChange
 	}
@@ -131,7 +133,7 @@ func (d *decider) repeats() bool {
 	case d.next.State == object.OK && d.next.Notified == 0, d.next.State != object.OK && d.next.Type == object.Soft:
 		return false
 	case d.next.State == object.OK:
-	case (d.next.NextNotification == notify.Never || d.next.NextNotification > d.now) && !slices.ContainsFunc(note.Steps, byAge):
+	case (d.next.NextNotification == notify.Never || d.next.NextNotification > d.now && !notify.Ahead(d.next.LastNotification, d.next.NextNotification, d.now)) && !slices.ContainsFunc(note.Steps, byAge):
 		return false
 	}
 	d.noted = d.reminds()

@@ -22,7 +22,7 @@ func Due(env *Env, s *State, now object.Time) (Work, object.Time) {
 	if !env.Late {
 		plan[0] = moment{PassTime, NextAsk(env, s, now)}
 	}
-	plan[1] = wish(env, &s.Status, s.Measure.LastCheck)
+	plan[1] = wish(env, &s.Status, now)
 	plan[2] = moment{RunCheck, regular(env, s, now)}
 	plan[3] = moment{staleWork(env), stale(env, s, now)}
 	next := object.Time(0)
@@ -46,7 +46,7 @@ type moment struct {
 
 // wish returns the check that somebody asked for, if no check has started since
 // and none was skipped.
-func wish(env *Env, st *event.Status, last object.Time) moment {
+func wish(env *Env, st *event.Status, now object.Time) moment {
 	x := st.Extra
 	if x == nil || x.CheckAt == 0 || !checkable(env.Object) {
 		return moment{}
@@ -55,7 +55,7 @@ func wish(env *Env, st *event.Status, last object.Time) moment {
 		return moment{ForceCheck, x.CheckAt}
 	}
 	// What obeys the rules may find that it must not run, and is then gone.
-	if env.Skipped >= x.CheckAt {
+	if env.Skipped >= x.CheckAt && env.Skipped <= now {
 		return moment{}
 	}
 	return moment{RunCheck, x.CheckAt}
@@ -64,8 +64,20 @@ func wish(env *Env, st *event.Status, last object.Time) moment {
 // regular returns when the next scheduled check runs, 0 for never.
 func regular(env *Env, s *State, now object.Time) object.Time {
 	st := &s.Status
-	// A clock that was set back must not stop the checks.
-	last, skipped := min(s.Measure.LastCheck, now), min(env.Skipped, now)
+	last, skipped, step := s.Measure.LastCheck, env.Skipped, pace(env, st)
+	// A clock that was set back, or one that was ahead at another engine, must not stop the
+	// checks: what lies ahead by more than a step is taken for a step ago, so that the
+	// place on the grid that is next, or was a moment ago, is due. It must not be taken for
+	// now, or no place were ever due.
+	last = past(last, now, step)
+	if skipped > now.Add(step) {
+		skipped = 0
+	}
+	if env.Started > now.Add(step) {
+		since := *env
+		since.Started = now.Add(-step)
+		env = &since
+	}
 	at := placed(env, st, last, skipped)
 	if planned := s.Measure.NextCheck; at != 0 && s.Measure.Passive && planned != 0 && planned < at && planned > env.Skipped {
 		at = shift(env, st, planned)
@@ -93,7 +105,7 @@ func active(env *Env, st *event.Status) bool {
 // then, so that the object goes unwatched; here they go on.
 func nextActive(env *Env, st *event.Status, last object.Time) object.Time {
 	at := placed(env, st, last, env.Skipped)
-	w := wish(env, st, last)
+	w := wish(env, st, max(last, env.Skipped))
 	if w.at != 0 && (at == 0 || w.at < at) {
 		return w.at
 	}

@@ -81,9 +81,19 @@ func TestDue(t *testing.T) {
 			started, "nothing " + at(slot),
 		},
 		{
-			"a clock that was set back does not stop the checks",
+			"where a clock was set back the place that has just come is taken",
 			func(_ *fold.Env, s *fold.State) { checked(s, object.OK, object.Hard, slot.Add(10*time.Hour)) },
-			slot + 5, "nothing " + at(slot.Add(minute)),
+			slot + 5, "run " + at(slot),
+		},
+		{
+			"where a clock was set back the place that is next is waited for",
+			func(_ *fold.Env, s *fold.State) { checked(s, object.OK, object.Hard, slot.Add(10*time.Hour)) },
+			slot.Add(40 * time.Second), "nothing " + at(slot.Add(minute)),
+		},
+		{
+			"a check by a clock that is a little ahead is one",
+			func(_ *fold.Env, s *fold.State) { checked(s, object.OK, object.Hard, slot+700) },
+			slot, "nothing " + at(slot.Add(minute)),
 		},
 		{
 			"submitted results do not push the planned check away",
@@ -296,4 +306,37 @@ func BenchmarkApply(b *testing.B) {
 		m.N++
 		st, _ = fold.Apply(st, &e)
 	}
+}
+
+// A newest check that lies ahead, or one that was skipped, stops no checks, whether that
+// was this engine's clock or another's.
+func TestAClockThatWasAheadStopsNoChecks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		env, s := probed()
+		state := rapid.SampledFrom([]object.State{object.OK, object.Critical}).Draw(t, "state")
+		typ := object.StateType(rapid.IntRange(0, 1).Draw(t, "type"))
+		now := started.Add(time.Duration(rapid.Int64Range(0, int64(5*minute)).Draw(t, "now")))
+		ahead := func(name string) object.Time {
+			return now.Add(time.Duration(rapid.Int64Range(1, int64(30*24*time.Hour)).Draw(t, name)))
+		}
+		if rapid.Bool().Draw(t, "was checked") {
+			checked(s, state, typ, ahead("checked"))
+		}
+		if rapid.Bool().Draw(t, "began") {
+			env.Started = ahead("started")
+		}
+		if rapid.Bool().Draw(t, "skips") {
+			env.Skipped = ahead("skipped")
+		}
+		for looked := now; ; {
+			work, at := fold.Due(env, s, looked)
+			if work == fold.RunCheck {
+				return
+			}
+			late := time.Duration(rapid.Int64Range(0, int64(5*time.Second)).Draw(t, "late"))
+			if looked = at.Add(late); looked.Sub(now) > 4*minute {
+				t.Fatalf("nothing is checked within %s", looked.Sub(now))
+			}
+		}
+	})
 }

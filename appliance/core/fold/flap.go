@@ -103,7 +103,9 @@ func (d *decider) sampleHost() (Decision, error) {
 		return Decision{}, refuse(d.env, BadCommand, "only hosts are sampled; name the host of the service")
 	}
 	m := &d.old.Measure
-	due := d.now.Sub(m.RingTime) >= SampleWait(o)
+	// A last entry that lies ahead by more than that was made by a clock that was ahead.
+	ago, wait := d.now.Sub(m.RingTime), SampleWait(o)
+	due := ago >= wait || -ago > wait
 	if due && !o.Rule.FlapIgnore.Has(d.next.State) {
 		m = d.nextMeasure()
 		d.history(m)

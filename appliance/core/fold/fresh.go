@@ -41,11 +41,11 @@ func Threshold(env *Env, s *State) time.Duration {
 // stale returns when an object goes stale, 0 for never. Outside its check period
 // it does not.
 func stale(env *Env, s *State, now object.Time) object.Time {
-	return stillOpen(env, &s.Status, shift(env, &s.Status, expiry(env, s)), now)
+	return stillOpen(env, &s.Status, shift(env, &s.Status, expiry(env, s, now)), now)
 }
 
 // expiry returns when the newest result is too old, 0 for never.
-func expiry(env *Env, s *State) object.Time {
+func expiry(env *Env, s *State, now object.Time) object.Time {
 	threshold, scheduled := Threshold(env, s), active(env, &s.Status)
 	switch {
 	case threshold <= 0 || !env.Settings.Freshness(env.Object.Kind()):
@@ -64,10 +64,9 @@ func expiry(env *Env, s *State) object.Time {
 	// A result that nobody submitted, of an object without a check, is an expiry.
 	again := !s.Measure.Passive && !checkable(env.Object)
 	if again && s.Status.Type == object.Soft && s.Status.State != object.OK {
-		return s.Measure.LastCheck.Add(retryOf(env, &s.Status))
+		return heard(env, s, now, retryOf(env, &s.Status)).Add(retryOf(env, &s.Status))
 	}
-	last := s.Measure.LastCheck
-	at := last.Add(threshold)
+	at := heard(env, s, now, threshold).Add(threshold)
 	if at >= env.Started && !unheard(env, s, threshold) {
 		return at
 	}
@@ -76,6 +75,30 @@ func expiry(env *Env, s *State) object.Time {
 		return max(at, env.Started.Add(Phase(env.Object.ID, grace)))
 	}
 	return max(at, env.Started.Add(grace))
+}
+
+// heardApart is how far the time of a result and that at which it was got must be apart
+// until one of two clocks counts as set.
+const heardApart = time.Second
+
+// heard returns when the newest result was got from which a time is counted.
+func heard(env *Env, s *State, now object.Time, wait time.Duration) object.Time {
+	last := s.Measure.LastCheck
+	if env.Heard != 0 && env.Heard.Sub(last).Abs() >= heardApart {
+		return env.Heard
+	}
+	return past(last, now, wait)
+}
+
+// past returns when something happened from which a time is counted. What lies ahead of
+// the clock by more than that was written by a clock that was ahead, or the clock was set
+// back: it is taken for so long ago that the time is over, or it would be over only when
+// the clock has come to it.
+func past(at, now object.Time, wait time.Duration) object.Time {
+	if at > now.Add(wait) {
+		return now.Add(-wait)
+	}
+	return at
 }
 
 // unheard tells whether a submitter may have had nobody to report to: nothing

@@ -42,7 +42,7 @@ func first(a, b object.Time) object.Time {
 // told now, and when that ends at the earliest; 0 = never.
 func interval(env *Env, st *event.Status, now object.Time) (held bool, until object.Time) {
 	next := st.NextNotification
-	if st.State == object.OK || st.NotificationNumber == 0 || next != notify.Never && next <= now {
+	if st.State == object.OK || st.NotificationNumber == 0 || next != notify.Never && (next <= now || notify.Ahead(st.LastNotification, next, now)) {
 		return false, 0
 	}
 	if next != notify.Never {
@@ -59,6 +59,8 @@ func interval(env *Env, st *event.Status, now object.Time) (held bool, until obj
 			begins := st.Hard.Add(step.After)
 			switch {
 			case step.After <= 0 || st.Hard == 0:
+			case st.Hard > now.Add(step.After):
+				return false, 0 // of a clock that was ahead
 			case begins > now:
 				until = first(until, begins)
 			case begins > st.LastNotification:

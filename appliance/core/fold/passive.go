@@ -22,6 +22,9 @@ func (d *decider) timely(r *Result, state object.State) error {
 		return nil
 	}
 	newest := m.LastCheck
+	if newest > d.now {
+		newest = 0 // of a clock that was ahead: it says nothing of their order
+	}
 	if r.Start%1000 == 0 {
 		// Many submitters know only whole seconds.
 		newest -= newest % 1000

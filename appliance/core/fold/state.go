@@ -64,6 +64,10 @@ type Env struct {
 	// Skipped is when a due check was last not run because of its period or a
 	// dependency; 0 = never. The next one is planned from there.
 	Skipped object.Time
+	// Heard is when the newest result was got, by how long that is ago: it goes along with
+	// the clock of who asks when that is set, and owes nothing to the clock of who wrote the
+	// result. 0 = not known, then the result's own time counts.
+	Heard object.Time
 	// Started is since when this process cares for the object. What was due
 	// before is not made up for, and the freshness of what was never checked
 	// counts from here.

@@ -134,7 +134,7 @@ func (d *decision) delay() Check {
 		since = d.in.Started
 	}
 	until := since.Add(wait)
-	if d.in.Now >= until {
+	if passed(since, d.in.Now, wait) {
 		return pass("the problem is older than the first delay of " + wait.String())
 	}
 	return Check{Verdict: Blocked, Until: until, Why: "the first delay of " + wait.String() + " ends at " + stamp(until)}
@@ -200,6 +200,8 @@ func (d *decision) interval() Check {
 		return pass("the step " + d.begun().Name + " has begun")
 	case d.in.Now >= f.Next:
 		return pass("the interval was over at " + stamp(f.Next))
+	case Ahead(f.Last, f.Next, d.in.Now):
+		return pass("the interval began at " + stamp(f.Last) + ", when a clock was ahead")
 	case d.begun() != nil:
 		d.early = true
 		return pass("the step " + d.begun().Name + " has begun")

@@ -23,6 +23,7 @@ type Scanner struct {
 	data  []byte
 	pos   int
 	fresh bool // Begin was the last thing read
+	skim  bool // String gives nothing back
 	err   error
 }
 
@@ -40,6 +41,10 @@ func (e *SyntaxError) Error() string {
 // Scan returns a scanner at the start of data, which must not change while it
 // is used; strings that it returns are copies.
 func Scan(data []byte) Scanner { return Scanner{data: data} }
+
+// Skim has String check what it reads and return "" from here on: for a reader that
+// wants to know only whether a part can be read, and must not pay for copies.
+func (s *Scanner) Skim() { s.skim = true }
 
 // Err returns the first error, a *SyntaxError, or nil.
 func (s *Scanner) Err() error { return s.err }

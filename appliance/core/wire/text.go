@@ -6,7 +6,13 @@ import (
 )
 
 // String reads a string. What is no valid UTF-8 becomes U+FFFD.
-func (s *Scanner) String() string { return string(s.raw()) }
+func (s *Scanner) String() string {
+	text := s.raw()
+	if s.skim {
+		return ""
+	}
+	return string(text)
+}
 
 // Text reads a string; the bytes are good until the data changes.
 func (s *Scanner) Text() []byte { return s.raw() }
