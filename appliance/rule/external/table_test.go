@@ -62,6 +62,8 @@ func TestTheReferencePageIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# External commands
 
+Section: Reference · Next: [Filters](filter.md) · Index: [llms.txt](../llms.txt)
+
 This page is generated from the table that the program uses (` + "`go test ./appliance/rule/external -update`" + `).
 How to send them: [Coming from Nagios](../guide/coming-from-nagios.md).
 

@@ -66,7 +66,9 @@ func (v View) Serving(name string) View {
 }
 
 // Has tells whether a member with this id and instance is in the view.
-func (v View) Has(m Member) bool { return slices.Contains(v.Members, m) }
+func (v View) Has(m Member) bool {
+	return slices.ContainsFunc(v.Members, func(o Member) bool { return o.ID == m.ID && o.Instance == m.Instance })
+}
 
 // First returns the view that creates a record: its only member is m, its epoch
 // lies above everything seen on the log and, because a lost record could

@@ -56,6 +56,7 @@ func TestOwnerMovesOnlyWhatItMust(t *testing.T) {
 	})
 }
 
+// S110: whoever has the list works out the same owner, in whatever order it stands.
 func TestOwnerDoesNotDependOnTheOrderOfMembers(t *testing.T) {
 	a := membership.View{Members: members("a", "b", "c")}
 	b := membership.View{Members: members("c", "a", "b")}
@@ -103,6 +104,13 @@ func TestEveryChangeRaisesTheEpoch(t *testing.T) {
 	}
 	if v := again.Repair(59); v.Epoch != 59 {
 		t.Errorf("repair at its own epoch gives %d, want 59", v.Epoch)
+	}
+}
+
+func TestAMemberIsItsIDAndItsRun(t *testing.T) {
+	v := membership.View{Members: []membership.Member{{ID: "a", Instance: "1", Serves: membership.Serves("vm")}}}
+	if !v.Has(membership.Member{ID: "a", Instance: "1"}) || v.Has(membership.Member{ID: "a", Instance: "2"}) || v.Has(membership.Member{ID: "b", Instance: "1"}) {
+		t.Errorf("who is in %+v?", v)
 	}
 }
 

@@ -2,6 +2,8 @@ package veil
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"html"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,15 +61,34 @@ func New(secrets ...string) Veil {
 	return v
 }
 
-// forms returns how a text may come back: as it is, escaped for a URL, quoted, and
-// as a header encodes it.
+// forms returns how a text may come back: as it is, escaped for a URL, for HTML and for
+// JSON, quoted, with single blanks, and as a header encodes it.
 func forms(s string) []string {
 	quoted := strconv.Quote(s)
 	ascii := strconv.QuoteToASCII(s)
-	return []string{
+	all := []string{
 		s, url.QueryEscape(s), url.PathEscape(s), (&url.URL{Path: s}).EscapedPath(), url.UserPassword(s, "").String(),
 		quoted[1 : len(quoted)-1], ascii[1 : len(ascii)-1], base64.StdEncoding.EncodeToString([]byte(s)),
+		html.EscapeString(s), strings.Join(strings.Fields(s), " "),
 	}
+	if text, err := json.Marshal(s); err == nil { // signs of HTML are escaped in it
+		all = append(all, string(text[1:len(text)-1]))
+	}
+	for _, escaped := range all[1:5] {
+		all = append(all, smallHex(escaped))
+	}
+	return all
+}
+
+// smallHex writes the percent escapes of a text with small letters, as some do.
+func smallHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:i+3], strings.ToLower(s[i+1:i+3]))
+		}
+	}
+	return string(b)
 }
 
 // encoded returns how a long text comes back in base64, alone and within another text:
@@ -234,4 +255,24 @@ func OfURL(address string) []string {
 		secrets = append(secrets, values...)
 	}
 	return secrets
+}
+
+// Servers returns a list of addresses, separated by commas, without the names, tokens
+// and passwords in front of their hosts. They need not be well-formed.
+func Servers(list string) string {
+	parts := strings.Split(list, ",")
+	for i, part := range parts {
+		at := strings.LastIndexByte(part, '@')
+		if at < 0 {
+			continue
+		}
+		scheme, _, ok := strings.Cut(part[:at], "://")
+		if ok {
+			scheme += "://"
+		} else {
+			scheme = ""
+		}
+		parts[i] = scheme + Hidden + part[at:]
+	}
+	return strings.Join(parts, ",")
 }

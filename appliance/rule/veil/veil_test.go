@@ -39,6 +39,36 @@ func TestASecretIsFoundInEveryShape(t *testing.T) {
 	}
 }
 
+func TestAShortSecretIsFoundAsLibrariesWriteIt(t *testing.T) {
+	for text, secret := range map[string]string{
+		`{"error":"Tr0ub4dor\u00263"}`:           "Tr0ub4dor&3",
+		"<b>Tr0ub4dor&amp;3</b>":                 "Tr0ub4dor&3",
+		"parse nats://u:Geh%c3%a4im%26@host: no": "Gehäim&",
+		"answered two words":                     "two \t words",
+	} {
+		v := New(secret)
+		if got := v.Clean(text); !strings.Contains(got, Hidden) {
+			t.Errorf("%q in %s: %s", secret, text, got)
+		}
+	}
+}
+
+func TestServersAreNamedWithoutWhoConnects(t *testing.T) {
+	for list, want := range map[string]string{
+		"nats://127.0.0.1:4222":               "nats://127.0.0.1:4222",
+		"nats://eng:Sup3r@a:4222,tls://b:1":   "nats://" + Hidden + "@a:4222,tls://b:1",
+		"nats://token@a":                      "nats://" + Hidden + "@a",
+		"nats://u:Geh%eim@p@a:4222":           "nats://" + Hidden + "@a:4222",
+		"eng:pw@a:4222":                       Hidden + "@a:4222",
+		"embedded":                            "embedded",
+		"nats://a:4222,eng:pw@b,nats://c:p@d": "nats://a:4222," + Hidden + "@b,nats://" + Hidden + "@d",
+	} {
+		if got := Servers(list); got != want {
+			t.Errorf("%s: %s, want %s", list, got, want)
+		}
+	}
+}
+
 func TestWordsAreNoSecrets(t *testing.T) {
 	v := New("notification-hooks", "admin", "Hunter", "https://hooks.example.com/T0AB12CD/notifications", "/T0AB12CD/notifications", "notifications")
 	for _, text := range []string{
