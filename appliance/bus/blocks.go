@@ -133,6 +133,10 @@ type recordReader struct {
 	gone uint64 // newest position that a record says was removed
 	hash *highwayhash.Digest64
 	sum  [recordSum]byte
+
+	subject []byte // of the last record
+	time    int64  // when it was stored, nanoseconds
+	goneNow uint64 // the position that it says was removed, if it holds no message
 }
 
 func (k Block) reader(buf []byte) (*recordReader, error) {
@@ -179,9 +183,11 @@ func (r *recordReader) next() (seq uint64, headers, data []byte, err error) {
 	if !bytes.Equal(r.hash.Sum(r.sum[:0]), record[end:]) {
 		return 0, nil, nil, errSum
 	}
+	r.subject, r.time = record[recordHead:recordHead+subject], int64(binary.LittleEndian.Uint64(record[12:]))
 	seq = binary.LittleEndian.Uint64(record[4:])
 	if seq&(erasedFlag|tombFlag) != 0 {
-		r.gone = max(r.gone, seq&^(erasedFlag|tombFlag))
+		r.goneNow = seq &^ (erasedFlag | tombFlag)
+		r.gone = max(r.gone, r.goneNow)
 		return 0, nil, nil, nil
 	}
 	return seq, record[headAt:at], record[at:end], nil

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -33,6 +35,7 @@ type Bus struct {
 	names   Names
 	log     *slog.Logger
 	metrics *metrics
+	meets   atomic.Bool // the members' bucket here is this process's to declare, and to clean
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	embed   *embedded // nil with an external server
@@ -66,33 +69,47 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 }
 
 func (b *Bus) open(ctx context.Context) error {
-	if b.opts.URL != "" {
+	if b.opts.URL != "" || b.opts.Through != "" {
 		first, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
 		if err := b.ask(first); err != nil || !b.opts.Attach || b.opts.Bare {
 			return err
 		}
-		return b.telling("waiting for an engine to make the log", func() error { return b.await(ctx) })
+		return b.await(ctx)
 	}
-	err := b.telling("restoring the log", func() (err error) {
+	err := b.telling(always("restoring the log"), func() (err error) {
 		b.embed, err = startEmbedded(b)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	if p := b.embed.peering; p != nil {
+		if err := b.telling(p.waitsFor, func() error { return p.open(ctx, b.embed.server) }); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, b.opts.answers)
 	defer cancel()
-	err = b.telling("waiting for the log server's answers", func() error { return b.ask(ctx) })
+	err = b.telling(always("waiting for the log server's answers"), func() error { return b.ask(ctx) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: the log server on %s has not answered within %s; nothing is lost: see whether the disk or the machine is too busy, and start again",
 			err, b.opts.Data, b.opts.answers)
 	}
+	if ctx.Err() != nil && b.Clustered() && transient(err) {
+		return b.embed.peering.silent(err, b.opts.answers)
+	}
 	return err
 }
 
+func always(text string) func() string { return func() string { return text } }
+
 // telling says from time to time that a part of the start goes on.
-func (b *Bus) telling(what string, do func() error) error {
+func (b *Bus) telling(what func() string, do func() error) error {
+	where := []any{"folder", b.opts.Data}
+	if b.opts.URL != "" {
+		where = []any{"server", veil.Servers(b.opts.URL)}
+	}
 	began, done := time.Now(), make(chan struct{})
 	defer close(done)
 	go func() {
@@ -101,7 +118,7 @@ func (b *Bus) telling(what string, do func() error) error {
 		for {
 			select {
 			case <-tick.C:
-				b.log.Info("the start takes long and goes on", "what", what, "folder", b.opts.Data, "took", time.Since(began).Round(time.Millisecond))
+				b.log.Info("the start takes long and goes on", append([]any{"what", what(), "took", time.Since(began).Round(time.Millisecond)}, where...)...)
 			case <-done:
 				return
 			}
@@ -128,6 +145,38 @@ func (b *Bus) ask(ctx context.Context) error {
 	if b.opts.Bare || b.opts.Attach {
 		return nil
 	}
+	if err := b.settled(ctx, b.answers); err != nil {
+		return err
+	}
+	if err := b.settled(ctx, func(ctx context.Context) error { return b.embed.adopt(ctx, b) }); err != nil {
+		return err
+	}
+	if err := b.settled(ctx, b.declareAll); err != nil {
+		return err
+	}
+	if b.embed == nil {
+		return nil
+	}
+	if b.Clustered() && b.embed.peering.start.shared {
+		b.embed.peering.awaitMeasurements(ctx)
+	}
+	check := func(ctx context.Context) error { return b.embed.guard.afterDeclare(ctx, b.js) }
+	if err := b.settled(ctx, check); err != nil {
+		return err
+	}
+	b.embed.guard.begin(ctx, b.js)
+	if p := b.embed.peering; p != nil {
+		if err := founded(b.opts.Data); err != nil {
+			return err
+		}
+		p.run(ctx)
+	}
+	b.embed.watch, err = watchStore(b)
+	return err
+}
+
+// declareAll declares what stands on the server.
+func (b *Bus) declareAll(ctx context.Context) error {
 	if b.embed != nil {
 		if err := b.embed.guard.beforeDeclare(ctx, b.js); err != nil {
 			return err
@@ -136,17 +185,43 @@ func (b *Bus) ask(ctx context.Context) error {
 	if err := b.boundResults(ctx); err != nil {
 		return err
 	}
-	if err := b.declare(ctx); err != nil {
-		return err
-	}
-	if b.embed == nil {
+	return b.declare(ctx)
+}
+
+// answers asks once whether the streams' interface of a cluster answers.
+func (b *Bus) answers(ctx context.Context) error {
+	if !b.Clustered() {
 		return nil
 	}
-	if err := b.embed.guard.afterDeclare(ctx, b.js); err != nil {
-		return err
-	}
-	b.embed.watch, err = watchStore(b)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := b.js.AccountInfo(ctx)
 	return err
+}
+
+// settleWait bounds one attempt at something in a cluster: what is asked of a leader
+// that is none any more is never answered.
+const settleWait = 5 * time.Second
+
+// settled does something again while a cluster answers that it is not ready, or does
+// not answer: its leaders may be others in a moment.
+func (b *Bus) settled(ctx context.Context, do func(context.Context) error) error {
+	if !b.Clustered() {
+		return do(ctx)
+	}
+	for {
+		one, cancel := context.WithTimeout(ctx, settleWait)
+		err := do(one)
+		cancel()
+		if err == nil || !transient(err) || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(removePause):
+		}
+	}
 }
 
 // Conn returns the connection.
@@ -191,8 +266,12 @@ func (b *Bus) Err() error {
 // ends by itself.
 func (b *Bus) Run(ctx context.Context, ready func()) error {
 	ready()
+	cleaning, stop := context.WithCancel(ctx)
+	defer stop()
+	go b.cleanBuckets(cleaning)
 	select {
 	case <-b.failed:
+		stop()
 		// Closing takes a while: it is told of before.
 		return errors.Join(service.Fail(ctx, b.failure), b.Close(context.WithoutCancel(ctx)))
 	case <-ctx.Done():

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // Time-outs of the connection to an external server.
@@ -70,9 +73,12 @@ func reconnectDelay(attempts int) time.Duration {
 // dial connects to the external server. It gives up when the server cannot be
 // reached now; a connection that once stood is made again for ever.
 func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
+	if b.opts.Through != "" {
+		return b.dialDoor()
+	}
 	for _, u := range strings.Split(b.opts.URL, ",") {
 		if p, err := url.Parse(u); err != nil || (p.Scheme != "nats" && p.Scheme != "tls") || p.Host == "" {
-			return nil, fmt.Errorf("connect to log server %s: not the address of a log server; write nats://host:4222 or tls://host:4222", redact(u))
+			return nil, fmt.Errorf("connect to log server %s: not the address of a log server; write nats://host:4222 or tls://host:4222", veil.Servers(u))
 		}
 	}
 	opts := append(b.handlers(), nats.Timeout(dialTimeout))
@@ -80,27 +86,35 @@ func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc, err := nats.Connect(b.opts.URL, append(opts, mine...)...)
+	nc, err := b.knock(ctx, append(opts, mine...))
 	if err != nil {
-		return nil, fmt.Errorf("connect to log server %s: %w%s", redact(b.opts.URL), err, b.adviceToConnect(err))
+		return nil, fmt.Errorf("connect to log server %s: %w%s", veil.Servers(b.opts.URL), err, b.adviceToConnect(err))
 	}
 	if err := ctx.Err(); err != nil {
 		nc.Close()
-		return nil, fmt.Errorf("connect to log server %s: %w", redact(b.opts.URL), err)
+		return nil, fmt.Errorf("connect to log server %s: %w", veil.Servers(b.opts.URL), err)
 	}
 	return nc, nil
 }
 
-// redact removes passwords from server addresses.
-func redact(list string) string {
-	parts := strings.Split(list, ",")
-	for i, u := range parts {
-		p, err := url.Parse(u)
-		if err != nil {
-			parts[i] = "(unreadable)"
-			continue
+// A server takes new credentials in after about two seconds.
+const (
+	newCredentials = 3 * time.Second
+	knockPause     = 500 * time.Millisecond
+)
+
+// knock connects. Whoever is refused with credentials tries again for a moment: they may
+// have been made just now.
+func (b *Bus) knock(ctx context.Context, opts []nats.Option) (*nats.Conn, error) {
+	for began := time.Now(); ; {
+		nc, err := nats.Connect(b.opts.URL, opts...)
+		if !errors.Is(err, nats.ErrAuthorization) || b.opts.Credentials == nil || time.Since(began) >= newCredentials {
+			return nc, err
 		}
-		parts[i] = p.Redacted()
+		select {
+		case <-time.After(knockPause):
+		case <-ctx.Done():
+			return nil, err
+		}
 	}
-	return strings.Join(parts, ",")
 }

@@ -1,22 +1,26 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
 )
 
 // embedded is the server in this process and its data folder.
 type embedded struct {
-	server *server.Server
-	lock   *os.File
-	guard  *guard
-	log    *serverLog
-	watch  *watch // from when the bus is open
-	gate   *gate  // nil if the server listens nowhere
+	server  *server.Server
+	lock    *os.File
+	guard   *guard
+	log     *serverLog
+	watch   *watch   // from when the bus is open
+	gate    *gate    // nil if the server listens for no others
+	peering *peering // nil if it stands alone
+	door    *door    // nil if the socket in the data folder could not be made
 }
 
 // startEmbedded locks the folder, looks at what stands in it and starts the
@@ -31,7 +35,14 @@ func startEmbedded(b *Bus) (*embedded, error) {
 		return nil, errors.Join(err, unlockData(lock))
 	}
 	e := &embedded{lock: lock, log: &serverLog{log: b.log, warns: b.metrics.warnings.Inc}}
-	if e.guard, err = newGuard(b); err != nil {
+	if b.opts.Cluster != nil {
+		if e.peering, err = newPeering(b); err != nil {
+			return nil, errors.Join(err, unlockData(lock))
+		}
+	} else if err = leftCluster(b); err != nil {
+		return nil, errors.Join(err, unlockData(lock))
+	}
+	if e.guard, err = newGuard(b, e.peering); err != nil {
 		return nil, errors.Join(err, unlockData(lock))
 	}
 	if err := e.start(b); err != nil {
@@ -56,6 +67,11 @@ func (e *embedded) start(b *Bus) error {
 			return fmt.Errorf("set up the embedded log server: %w", err)
 		}
 	}
+	if e.peering != nil {
+		if err := e.peering.set(o, e.gate != nil); err != nil {
+			return fmt.Errorf("set up the embedded log server: %w", err)
+		}
+	}
 	s, err := server.NewServer(o)
 	if err != nil {
 		return fmt.Errorf("set up the embedded log server: %w", err)
@@ -71,9 +87,32 @@ func (e *embedded) start(b *Bus) error {
 		return fmt.Errorf("start the embedded log server on %s: its streams did not start; the log lines before this one say why", folder)
 	}
 	if e.gate != nil {
-		return e.gate.open(s)
+		if err := e.gate.open(s); err != nil {
+			return err
+		}
+	}
+	e.openDoor(b)
+	return nil
+}
+
+// inside is the key of the connection inside this process, nil if the server asks
+// nobody who he is.
+func (e *embedded) inside() nkeys.KeyPair {
+	switch {
+	case e.gate != nil:
+		return e.gate.inside
+	case e.peering != nil:
+		return e.peering.inside
 	}
 	return nil
+}
+
+// adopt takes the streams of the folder into a cluster that this start founds.
+func (e *embedded) adopt(ctx context.Context, b *Bus) error {
+	if e == nil || e.peering == nil || !e.peering.start.founds {
+		return nil
+	}
+	return adopt(ctx, b.nc, b.opts.Data)
 }
 
 // serverOptions are those that stay the same while the server runs.
@@ -84,7 +123,7 @@ func (b *Bus) serverOptions() *server.Options {
 		NoSigs:     true,
 		JetStream:  true,
 		StoreDir:   b.opts.Data,
-		SyncAlways: true,
+		SyncAlways: !b.opts.Bulk,
 		MaxPending: 256 << 20, // a follower that replays may lag a lot
 
 		DisableJetStreamBanner: true,
@@ -96,7 +135,9 @@ func (b *Bus) serverOptions() *server.Options {
 func (e *embedded) stop() error {
 	e.log.complain(nil)
 	e.watch.stop()
+	e.peering.close()
 	e.gate.close()
+	e.door.close()
 	if e.server != nil {
 		e.log.notify(nil)
 		e.server.Shutdown()

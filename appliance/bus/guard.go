@@ -48,10 +48,11 @@ const (
 	damageDescription damage = "description" // meta.inf was unreadable, the blocks were taken up again
 	damageDerived     damage = "derived"     // a stream that can be made again was lost
 	damageMarks       damage = "marks"       // there was a store, but no marks
+	damageReplica     damage = "replica"     // a copy was unreadable, and others have the stream
 	damageAccepted    damage = "accepted"    // a loss that an operator accepted
 )
 
-var damages = []damage{damageTail, damageDescription, damageDerived, damageMarks, damageAccepted}
+var damages = []damage{damageTail, damageDescription, damageDerived, damageMarks, damageReplica, damageAccepted}
 
 // ErrLoss: the store of the embedded server lost what it had acknowledged. The
 // error names the folder and what to do.
@@ -76,6 +77,11 @@ type guard struct {
 	file  *os.File
 	began time.Time
 
+	// shared: other members of a cluster keep the streams too, or instead. What this
+	// folder lacks is no loss then; what the cluster lacks is.
+	shared bool
+	quorum func() bool // the cluster can answer; always so without one
+
 	accepting bool            // an operator accepts what is lost at this start
 	salvaged  map[string]bool // streams whose blocks were changed at this start
 
@@ -86,11 +92,15 @@ type guard struct {
 	once   sync.Once
 }
 
-func newGuard(b *Bus) (*guard, error) {
+func newGuard(b *Bus, p *peering) (*guard, error) {
 	g := &guard{
 		data: b.opts.Data, names: b.names, stores: stores(b.names, b.opts.Retention),
 		log: b.log, metrics: b.metrics, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		began: time.Now(), accepting: accepted(b.opts.Data), salvaged: map[string]bool{},
+		quorum: func() bool { return true },
+	}
+	if p != nil {
+		g.shared, g.quorum = p.start.shared, func() bool { return p.look().quorum() }
 	}
 	var err error
 	if g.known, err = readMarks(g.data); err != nil {
@@ -117,7 +127,7 @@ func newGuard(b *Bus) (*guard, error) {
 
 // folder is where the server keeps a stream.
 func (g *guard) folder(stream string) string {
-	return filepath.Join(g.data, storeFolder, "$G", "streams", stream)
+	return StreamFolder(g.data, stream)
 }
 
 // repaired counts a damage that the start goes on with; the caller logs it.
@@ -145,6 +155,9 @@ func (g *guard) had(stream string) bool {
 // checkFolders runs in front of the server, which would leave a missing stream
 // out without a word.
 func (g *guard) checkFolders() error {
+	if g.shared {
+		return nil
+	}
 	for _, s := range g.stores {
 		if !g.had(s.stream) {
 			continue
@@ -176,6 +189,9 @@ func (g *guard) forget(stream, why string) {
 
 // beforeDeclare tells apart a stream that is new and one the server left out.
 func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error {
+	if g.shared {
+		return nil // not every member keeps every stream
+	}
 	for _, s := range g.stores {
 		blocks, _ := filepath.Glob(filepath.Join(g.folder(s.stream), "msgs", "*.blk"))
 		if len(blocks) == 0 && !g.had(s.stream) {
@@ -194,8 +210,8 @@ func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error
 	return nil
 }
 
-// afterDeclare compares what the server recovered with what was known, writes
-// the first marks and begins to keep them.
+// afterDeclare compares what the server recovered with what was known and writes
+// the first marks.
 func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error {
 	for _, s := range g.stores {
 		info, err := streamInfo(ctx, js, s.stream)
@@ -214,12 +230,13 @@ func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error 
 	if err := g.refresh(ctx, js); err != nil {
 		return err
 	}
-	if err := g.settle(); err != nil {
-		return err
-	}
+	return g.settle()
+}
+
+// begin keeps the marks from now on.
+func (g *guard) begin(ctx context.Context, js jetstream.JetStream) {
 	ctx, g.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go g.keep(ctx, js)
-	return nil
 }
 
 func (g *guard) checkStream(s store, info *jetstream.StreamInfo) error {
@@ -283,7 +300,7 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 		holes = st.LastSeq - st.FirstSeq + 1 - st.Msgs
 	}
 	if g.known == nil && g.acked == 0 {
-		if st.LastSeq > 0 {
+		if st.LastSeq > 0 && !g.shared {
 			g.repaired(damageMarks)
 			g.log.Warn("the log has no marks, it is taken as it is", "folder", g.folder(g.names.Log), "last", st.LastSeq, "holes", holes)
 		}
@@ -357,7 +374,7 @@ func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
 			return err
 		}
 		st := info.State
-		mark := streamMark{Created: info.Created.UTC(), Last: st.LastSeq}
+		mark := streamMark{Created: info.Created.UTC(), Last: st.LastSeq, Replicas: info.Config.Replicas}
 		if g.sequenced(s.stream) && st.Msgs > 0 {
 			mark.Messages, mark.First, mark.FirstTime = st.Msgs, st.FirstSeq, st.FirstTime.UTC()
 		}

@@ -13,14 +13,10 @@ import (
 // for others it asks this one too who it is.
 func (e *embedded) dial() []nats.Option {
 	opts := []nats.Option{nats.InProcessServer(e.server)}
-	if e.gate == nil {
-		return opts
+	if k := e.inside(); k != nil {
+		opts = append(opts, signedBy(k))
 	}
-	me, err := e.gate.inside.PublicKey()
-	if err != nil { // it was asked for when the server was set up
-		return opts
-	}
-	return append(opts, nats.Nkey(me, e.gate.inside.Sign))
+	return opts
 }
 
 // identity are the options with which this process says who it is to an external

@@ -57,6 +57,9 @@ func (g *guard) keep(ctx context.Context, js jetstream.JetStream) {
 
 // keepMarks writes marks if the log or the measurements moved since.
 func (g *guard) keepMarks(ctx context.Context, js jetstream.JetStream) {
+	if !g.quorum() {
+		return // nothing moves, and nobody answers
+	}
 	for _, s := range g.stores {
 		if !g.sequenced(s.stream) {
 			continue
@@ -96,7 +99,11 @@ func (g *guard) stop(ctx context.Context, js jetstream.JetStream) {
 		<-g.done
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if err := errors.Join(g.writeAck(true), g.refresh(ctx, js)); err != nil {
+		err := g.writeAck(true)
+		if g.quorum() {
+			err = errors.Join(err, g.refresh(ctx, js))
+		}
+		if err != nil {
 			g.log.Warn("marks of the log store were not written at stop", "folder", g.data, "err", err)
 		}
 	})

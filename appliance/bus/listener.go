@@ -185,6 +185,9 @@ func (g *gate) refresh() error {
 	g.users = users
 	o := g.b.serverOptions()
 	err = g.set(o)
+	if p := g.b.embed.peering; err == nil && p != nil {
+		err = p.set(o, true)
+	}
 	if err == nil {
 		err = g.server.ReloadOptions(o)
 	}

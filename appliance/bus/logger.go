@@ -38,7 +38,28 @@ func (l *serverLog) write(level slog.Level, format string, v []any) {
 func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
 
 // Warnf logs a warning.
-func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, format, v) }
+func (l *serverLog) Warnf(format string, v ...any) {
+	line := fmt.Sprintf(format, v...)
+	for _, known := range expected {
+		if strings.HasPrefix(line, known) {
+			l.write(slog.LevelDebug, format, v)
+			return
+		}
+	}
+	l.write(slog.LevelWarn, format, v)
+}
+
+// expected are warnings about what jaque does on purpose, or says itself.
+var expected = []string{
+	"Waiting for routing to be established", // see Bus.open
+	"JetStream has not established contact with a meta leader",
+	"TLS certificate chain and hostname of solicited routes", // see peerTLS
+	"JetStream cluster detected stream remapping",            // see adjust
+	"JetStream cluster could not replace peer",
+	"Catchup for stream",
+	"Did not receive all stream info results",
+	"Metalayer blocking snapshot",
+}
 
 // Errorf logs an error and passes it to whoever judges what it means.
 //
@@ -46,6 +67,9 @@ func (l *serverLog) Warnf(format string, v ...any) { l.write(slog.LevelWarn, for
 // client, which must not pass for those of the server. It may do it often: of what a
 // client does on any subject one line a minute is written.
 func (l *serverLog) Errorf(format string, v ...any) {
+	if l.aboutPeer(format, v) {
+		return
+	}
 	if client, ok := aboutClient(format, v); ok {
 		l.warns()
 		if left, ok := l.lines.Let(client); ok {
@@ -60,6 +84,44 @@ func (l *serverLog) Errorf(format string, v ...any) {
 	if onErr != nil {
 		onErr(fmt.Sprintf(format, v...))
 	}
+}
+
+// aboutPeer writes a line about a connection to another member of a cluster, once a
+// minute for each kind, and tells whether it was one. A peer that is away or refused
+// is no error of this server's store.
+func (l *serverLog) aboutPeer(format string, v []any) bool {
+	line := fmt.Sprintf(format, v...)
+	if !strings.Contains(line, " - rid:") && !strings.Contains(line, " - lid:") && !strings.Contains(line, "to route") && !strings.Contains(line, "route connection") {
+		return false
+	}
+	says := peerSays
+	for _, k := range peerLines {
+		if strings.Contains(line, k.has) {
+			says = k.says
+			break
+		}
+	}
+	l.warns()
+	kind := says
+	if i := strings.LastIndex(line, "Remote: "); i >= 0 {
+		kind += line[i:]
+	}
+	if left, ok := l.lines.Let("peer " + kind); ok {
+		l.log.Warn("a peer of the cluster", "what", says, "text", line, "left_out", left)
+	}
+	return true
+}
+
+const peerSays = "the log server says of it"
+
+// peerLines are what the server says of peers, and what that means.
+var peerLines = []struct{ has, says string }{
+	{removedForGood, "refused: it was removed from the cluster as gone for good; stop it, and join again with an empty data folder"},
+	{"remote error: tls: bad certificate", "refused by the other one: this member was removed from the cluster, or one of the two has no certificate of the other's cluster authority"},
+	{"handshake error", "refused: one of the two has no certificate of the other's cluster authority"},
+	{"cluster name", "refused: it belongs to a cluster of another name"},
+	{"duplicate name", "refused: a member with its name is here already; give each its own -engine-id"},
+	{"trying to connect to route", "it cannot be reached, trying again"},
 }
 
 // aboutClient tells whether a line begins with the address and number of a client's

@@ -33,6 +33,8 @@ type marks struct {
 type streamMark struct {
 	Created time.Time `json:"created"`
 	Last    uint64    `json:"last"`
+	// Replicas of the stream in a cluster, with this one; 0 or 1 = this one alone.
+	Replicas int `json:"replicas,omitempty"`
 	// Messages between the first and the last position, and where the first
 	// stands and since when; of the log and the measurements only.
 	Messages  uint64    `json:"messages,omitempty"`

@@ -8,6 +8,12 @@ type metrics struct {
 	reconnects prometheus.Counter
 	warnings   prometheus.Counter
 	repairs    *prometheus.CounterVec
+	foreign    prometheus.Counter
+	peers      *prometheus.GaugeVec
+	quorum     prometheus.Gauge
+	leads      prometheus.Gauge
+	replicas   *prometheus.GaugeVec
+	lag        *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -29,11 +35,77 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Damage in the data folder that was found and handled, by what it was.",
 		}, []string{"damage"}),
 	}
+	m.foreign = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "jaque_bus_foreign_keys_total",
+		Help: "Keys of buckets that were removed because an answer of the log server was stored there.",
+	})
+	m.inCluster()
 	for _, d := range damages {
 		m.repairs.WithLabelValues(string(d))
 	}
 	if reg != nil {
-		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs)
+		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs, m.foreign, m.peers, m.quorum, m.leads, m.replicas, m.lag)
 	}
 	return m
+}
+
+// inCluster makes the metrics of a cluster, which stay empty without one.
+func (m *metrics) inCluster() {
+	m.peers = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "jaque_bus_peers",
+		Help: "Members of the cluster, by whether they can be reached; this one counts.",
+	}, []string{"reached"})
+	m.peers.WithLabelValues("yes")
+	m.peers.WithLabelValues("no")
+	m.quorum = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "jaque_bus_quorum",
+		Help: "1 while more than half of the cluster's members agree; 0 without a cluster.",
+	})
+	m.leads = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "jaque_bus_cluster_leader",
+		Help: "1 while this member decides about membership and placement.",
+	})
+	m.replicas = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "jaque_bus_replicas",
+		Help: "Replicas of a stream that can be reached, as the cluster's leader sees them.",
+	}, []string{"stream"})
+	m.lag = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "jaque_bus_replica_lag",
+		Help: "Appends that the replica furthest behind does not have yet, as the cluster's leader sees it.",
+	}, []string{"stream"})
+}
+
+// cluster shows the members. What the leader alone knows is shown by it alone.
+func (m *metrics) cluster(v view, leads bool) {
+	m.peers.WithLabelValues("yes").Set(float64(v.Online))
+	m.peers.WithLabelValues("no").Set(float64(v.Size - v.Online))
+	m.quorum.Set(truth(v.quorum()))
+	m.leads.Set(truth(leads))
+	if !leads {
+		m.replicas.Reset()
+		m.lag.Reset()
+	}
+}
+
+// stream shows the replicas of one stream.
+func (m *metrics) stream(s StreamStatus) {
+	there, lag := 0, uint64(0)
+	if s.Leader != "" {
+		there = 1
+	}
+	for _, r := range s.Others {
+		if !r.Offline {
+			there++
+		}
+		lag = max(lag, r.Lag)
+	}
+	m.replicas.WithLabelValues(s.Name).Set(float64(there))
+	m.lag.WithLabelValues(s.Name).Set(float64(lag))
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }

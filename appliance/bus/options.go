@@ -28,6 +28,17 @@ type Options struct {
 	Prefix string
 	// Listen opens the embedded server to other processes; nil = it listens nowhere.
 	Listen *Listener
+	// Door opens the socket owner.sock in the data folder, over which commands of the
+	// same user reach the embedded server.
+	Door bool
+	// Bulk leaves the syncing of each write out: what is filled so is synced as a whole
+	// by whoever fills it, and thrown away if that fails.
+	Bulk bool
+	// Through is the data folder of a running process whose embedded server is reached
+	// over that socket; Bare is meant.
+	Through string
+	// Cluster makes the embedded server a member of a cluster; nil = it stands alone.
+	Cluster *Cluster
 	// Credentials say who this process is towards an external server; nil = nobody.
 	Credentials *credential.Credentials
 	// TLS settings for tls:// URLs; nil = the system's defaults.
@@ -38,6 +49,9 @@ type Options struct {
 	// Attach says that another process declares what stands on the external server:
 	// Open waits until it is there and changes nothing.
 	Attach bool
+	// Waiting is told, with Attach and in a cluster, what Open waits for whenever that
+	// changes; nil = nobody is.
+	Waiting func(string)
 	// Bare says that nothing is expected on the external server: the connection
 	// alone is wanted.
 	Bare bool
@@ -73,8 +87,14 @@ var prefixForm = regexp.MustCompile(`^[a-z0-9-]*$`)
 
 // checked returns the options with their defaults, or what is wrong with them.
 func (o Options) checked() (Options, error) {
-	if o.URL == "" && o.Data == "" {
+	if o.Through != "" {
+		o.Bare = true
+	}
+	if o.URL == "" && o.Data == "" && o.Through == "" {
 		return o, fmt.Errorf("open bus: no data folder for the embedded server; name one with -data")
+	}
+	if o.Cluster != nil && (o.URL != "" || o.ServerName == "") {
+		return o, fmt.Errorf("open bus: only an embedded server with a name of its own can be in a cluster; name it with -engine-id and leave -eventlog as it is")
 	}
 	if !prefixForm.MatchString(o.Prefix) {
 		return o, fmt.Errorf("open bus: prefix %q; write lower-case letters, digits and - only", o.Prefix)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // Names of everything on the server, as one installation's prefix makes them.
@@ -34,7 +37,7 @@ type store struct {
 	// derived: can be made again from the rest, or is kept for hours only. Its
 	// loss is a warning; the loss of anything else stops the start.
 	derived bool
-	ensure  func(ctx context.Context, js jetstream.JetStream) error
+	ensure  func(ctx context.Context, b *Bus, before *jetstream.StreamConfig) error
 }
 
 // stores is the one table of what stands on the server.
@@ -42,9 +45,9 @@ func stores(n Names, r Retention) []store {
 	return []store{
 		{stream: n.Log, ensure: ensureStream(logStream(n, r))},
 		{stream: n.Results, derived: true, ensure: ensureStream(resultsStream(n, r))},
-		{stream: "OBJ_" + n.Snapshots, derived: true, ensure: ensureObjects(n.Snapshots)},
-		{stream: "KV_" + n.Members, derived: true, ensure: ensureStream(bucketStream(n.Members, "heartbeats and views"))},
-		{stream: "KV_" + n.State, ensure: ensureStream(bucketStream(n.State, "how far each sink has come; every sink may read all of it"))},
+		{stream: "OBJ_" + n.Snapshots, derived: true, ensure: ensureStream(objectStream(n))},
+		{stream: "KV_" + n.Members, derived: true, ensure: ensureStream(membersStream(n))},
+		{stream: "KV_" + n.State, ensure: ensureStream(stateStream(n))},
 	}
 }
 
@@ -74,36 +77,9 @@ func resultsStream(n Names, r Retention) jetstream.StreamConfig {
 	}
 }
 
-func ensureStream(c jetstream.StreamConfig) func(context.Context, jetstream.JetStream) error {
-	return func(ctx context.Context, js jetstream.JetStream) error {
-		_, err := js.CreateOrUpdateStream(ctx, c)
-		return err
-	}
-}
-
-// bucketDuplicates is how long the server remembers the ids of writes to a bucket, as
-// it does by itself.
-const bucketDuplicates = 2 * time.Minute
-
-// bucketStream is the stream behind a bucket of keys, as the client would make it but
-// without roll-ups: with them whoever may write one key could empty the whole bucket.
-// The server allows them wherever it leaves markers of keys that expired, so that there
-// are none; who wants to know that a key is gone must look.
-func bucketStream(name, what string) jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Description: what,
-		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy,
-		MaxMsgsPerSubject: 1, MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1,
-		Discard: jetstream.DiscardNew, Duplicates: bucketDuplicates,
-		AllowDirect: true, AllowMsgTTL: true, DenyDelete: true, Replicas: 1,
-	}
-}
-
-func ensureObjects(name string) func(context.Context, jetstream.JetStream) error {
-	return func(ctx context.Context, js jetstream.JetStream) error {
-		_, err := js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-			Bucket: name, Description: "the folded state at a position", Storage: jetstream.FileStorage, Replicas: 1,
-		})
+func ensureStream(c jetstream.StreamConfig) func(context.Context, *Bus, *jetstream.StreamConfig) error {
+	return func(ctx context.Context, b *Bus, before *jetstream.StreamConfig) error {
+		_, err := b.js.CreateOrUpdateStream(ctx, b.shape(c, before))
 		return err
 	}
 }
@@ -115,7 +91,13 @@ func (b *Bus) declare(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look at stream %s: %w", s.stream, err)
 		}
-		if err := s.ensure(ctx, b.js); err != nil {
+		if b.leaves(before) {
+			continue
+		}
+		if err := b.mayMake(s.stream, before); err != nil {
+			return err
+		}
+		if err := s.ensure(ctx, b, before); err != nil {
 			return fmt.Errorf("declare stream %s: %w%s", s.stream, err, adviceFor(err))
 		}
 		after, err := streamConfig(ctx, b.js, s.stream)
@@ -138,25 +120,83 @@ const awaitPause = time.Second
 
 // await waits until everything stands that another process declares.
 func (b *Bus) await(ctx context.Context) error {
+	var names []string
 	for _, s := range stores(b.names, b.opts.Retention) {
-		for {
-			c, err := streamConfig(ctx, b.js, s.stream)
-			if err != nil && (b.nc.IsConnected() || b.nc.IsClosed() || ctx.Err() != nil) {
-				return fmt.Errorf("look at stream %s: %w", s.stream, err)
-			}
-			if c != nil {
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("stream %s is not there: %w; start an engine on this server first, or correct -eventlog", s.stream, ctx.Err())
-			case <-b.failed:
-				return b.failure
-			case <-time.After(awaitPause):
+		names = append(names, s.stream)
+	}
+	return b.awaitStreams(ctx, names, "waiting for an engine to make the log", b.opts.Waiting)
+}
+
+// silentMost is how long a server that a process waits at may answer nothing at all.
+const silentMost = 2 * time.Minute
+
+// awaitStreams waits until streams are there. why is told what is waited for whenever
+// that changes, which is what for as long as the server answers.
+func (b *Bus) awaitStreams(ctx context.Context, names []string, what string, why func(string)) error {
+	w := &awaiting{b: b, why: why, heard: time.Now()}
+	return b.telling(w.said, func() error {
+		for _, name := range names {
+			if err := w.await(ctx, name, what); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+}
+
+// awaiting is a wait for what another process declares.
+type awaiting struct {
+	b     *Bus
+	why   func(string)
+	heard time.Time // when the server last answered
+	last  atomic.Pointer[string]
+}
+
+func (w *awaiting) said() string {
+	if text := w.last.Load(); text != nil {
+		return *text
 	}
-	return nil
+	return "looking at the log server"
+}
+
+func (w *awaiting) say(text string) {
+	if w.last.Swap(&text); w.why != nil {
+		w.why(text)
+	}
+}
+
+func (w *awaiting) await(ctx context.Context, name, what string) error {
+	b, where := w.b, veil.Servers(w.b.opts.URL)
+	for {
+		one, cancel := context.WithTimeout(ctx, settleWait)
+		c, err := streamConfig(one, b.js, name)
+		cancel()
+		switch {
+		case c != nil:
+			return nil
+		case err == nil:
+			w.heard = time.Now()
+			w.say(what)
+		case ctx.Err() != nil:
+		case !b.nc.IsConnected():
+			w.heard = time.Now() // it is tried for ever to reach it
+			w.say("the log server " + where + " cannot be reached")
+		case !errors.Is(err, context.DeadlineExceeded):
+			return fmt.Errorf("look at stream %s on the log server %s: %w", name, where, err)
+		case time.Since(w.heard) > silentMost:
+			return fmt.Errorf("look at stream %s: the log server %s has answered nothing for %s: %w; see whether it hangs, and whether the credentials of -nats-creds are for this role",
+				name, where, silentMost, err)
+		default:
+			w.say("the log server " + where + " does not answer")
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stream %s is not there: %w; start an engine on this server first, or correct -eventlog", name, ctx.Err())
+		case <-b.failed:
+			return b.failure
+		case <-time.After(awaitPause):
+		}
+	}
 }
 
 // streamConfig returns nil if there is no such stream.

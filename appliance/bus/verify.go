@@ -79,7 +79,16 @@ func (g *guard) checkBlocks() error {
 		if err != nil {
 			return err
 		}
+		if g.shared {
+			f.short = 0 // the others have it
+		}
 		if !f.harmed() {
+			continue
+		}
+		if g.replicated(s.stream) {
+			if err := g.dropReplica(f); err != nil {
+				return err
+			}
 			continue
 		}
 		if !s.derived && !g.fresh() {
@@ -98,6 +107,23 @@ func (g *guard) checkBlocks() error {
 		g.salvaged[s.stream] = true
 		g.log.Warn("a stream lost data and goes on with what is left", "stream", s.stream, "folder", g.folder(s.stream),
 			"why", f.String(), "lost", f.lost(), "damaged_blocks", aside)
+	}
+	return nil
+}
+
+// replicated tells whether other members keep the stream too, as it was when it was
+// last looked at.
+func (g *guard) replicated(stream string) bool {
+	return g.shared && g.known != nil && g.known.Streams[stream].Replicas > 1
+}
+
+// dropReplica gives up a damaged copy of a stream that others keep too: the server
+// would cut it at the damage and count on what was behind it.
+func (g *guard) dropReplica(f *finding) error {
+	g.repaired(damageReplica)
+	g.log.Warn("the copy of a stream is damaged and is fetched again from the other members", "stream", f.stream, "folder", g.folder(f.stream), "why", f.String())
+	if err := os.RemoveAll(g.folder(f.stream)); err != nil {
+		return fmt.Errorf("drop the damaged copy of stream %s: %w", f.stream, err)
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func watchStore(b *Bus) (*watch, error) {
 	w := &watch{data: b.opts.Data, fail: b.fail, probe: probe, doubt: make(chan string, 16)}
 	paths := []string{b.opts.Data, b.embed.lock.Name(), b.embed.guard.file.Name(), filepath.Join(b.opts.Data, storeFolder)}
 	for _, s := range b.embed.guard.stores {
+		if b.Clustered() {
+			break // the cluster moves streams, the server says what it cannot write
+		}
 		paths = append(paths, filepath.Join(b.embed.guard.folder(s.stream), "msgs"))
 	}
 	for _, path := range paths {

@@ -1,0 +1,217 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// removePause is the time between two attempts at a removal that the cluster is not
+// ready for.
+const removePause = 250 * time.Millisecond
+
+// errNotNow: the cluster changes its members already.
+var errNotNow = errors.New("the cluster is changing its members")
+
+// remove takes one member out of the cluster that has a quorum.
+func (p *peering) remove(ctx context.Context, name string) error {
+	v := p.look()
+	if v.find(name) < 0 {
+		return fmt.Errorf("remove %s: %w; its members are %s", name, ErrNoMember, p.memberList(v))
+	}
+	if v.Size == 1 {
+		return fmt.Errorf("remove %s: it is the last member of the cluster; start it without -cluster-name to go on without a cluster", name)
+	}
+	if !v.quorum() {
+		return fmt.Errorf("remove %s: %w", name, ErrNoQuorum)
+	}
+	if v.Leader == name {
+		p.handOver(ctx, v)
+	}
+	return p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) })
+}
+
+// handOverWait is how long a leader may take to let another member lead.
+const handOverWait = 5 * time.Second
+
+// handOver lets another member lead before the leader is removed: one that removes itself
+// answers nobody, and who is left learns of it only by its silence. Where that does not
+// succeed the leader removes itself.
+func (p *peering) handOver(ctx context.Context, v view) {
+	self := p.server.Name()
+	to := self
+	for _, m := range v.Members {
+		if m.Online && m.Name != v.Leader && v.Leader == self {
+			to = m.Name
+		}
+	}
+	body, err := json.Marshal(map[string]any{"placement": map[string]string{"preferred": to}})
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, handOverWait)
+	defer cancel()
+	for next := v.Leader; next == v.Leader || next == ""; next = p.look().Leader {
+		if next != "" {
+			one, done := context.WithTimeout(ctx, time.Second)
+			if _, err := p.nc.RequestWithContext(one, "$JS.API.META.LEADER.STEPDOWN", body); err != nil {
+				p.b.log.Debug("the leader does not let another one lead yet", "err", err)
+			}
+			done()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(removePause):
+		}
+	}
+}
+
+func (p *peering) memberList(v view) string {
+	var names []string
+	for _, m := range v.Members {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// patiently does something again until it is done, refused, or ctx ends.
+func (p *peering) patiently(ctx context.Context, what string, do func() error) error {
+	for {
+		err := do()
+		if err == nil || !errors.Is(err, errNotNow) && !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrTimeout) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w: %w", what, err, ctx.Err())
+		case <-time.After(removePause):
+		}
+	}
+}
+
+// inFlight is the server's number for a change of members that is not over yet.
+const inFlight = 10202
+
+// askRemoval asks the leader once.
+func (p *peering) askRemoval(ctx context.Context, name string) error {
+	body, err := json.Marshal(map[string]string{"peer": name, "peer_id": memberID(name)})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	m, err := p.nc.RequestWithContext(ctx, "$JS.API.SERVER.REMOVE", body)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// A leader that removes itself, or the last but one, answers nobody.
+		if v := p.look(); v.Leader != "" && v.find(name) < 0 {
+			return nil
+		}
+		return errNotNow
+	}
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	if err := answerError(m.Data); err != nil {
+		var refused *apiError
+		if errors.As(err, &refused) && refused.Code == inFlight {
+			return errNotNow
+		}
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	p.take(name)
+	p.b.log.Info("a member was removed from the cluster", "member", name)
+	return nil
+}
+
+// removeLost lets the members that can be reached decide alone, and removes the others.
+func (p *peering) removeLost(ctx context.Context, names []string) error {
+	v := p.look()
+	what := "remove " + strings.Join(names, ", ")
+	for _, name := range names {
+		i := v.find(name)
+		if i < 0 {
+			return fmt.Errorf("%s: %s: %w; its members are %s", what, name, ErrNoMember, p.memberList(v))
+		}
+		if v.Members[i].Online {
+			return fmt.Errorf("%s: %s is running and connected; only members that are gone for good can be removed without a quorum", what, name)
+		}
+	}
+	if v.quorum() {
+		return fmt.Errorf("%s: the cluster has a quorum; remove them one by one without force", what)
+	}
+	left := v.Size - len(names)
+	if v.Online < left/2+1 {
+		return fmt.Errorf("%s: %w: of the %d members that would be left %d can be reached", what, ErrNoQuorum, left, v.Online)
+	}
+	p.b.log.Warn("the quorum is lowered by an operator: members are removed that are gone for good", "members", strings.Join(names, ", "), "left", left)
+	if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
+		return err
+	}
+	p.shutOut(names...)
+	if err := p.removeShut(ctx, what, names, v.Online/2+1); err != nil {
+		p.letIn(names...)
+		return err
+	}
+	return nil
+}
+
+// removeShut lowers the quorum and removes members that cannot connect.
+func (p *peering) removeShut(ctx context.Context, what string, names []string, needed int) error {
+	if err := p.patiently(ctx, what, func() error { return p.rescue(needed) }); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) }); err != nil {
+			return err
+		}
+		p.take(name)
+	}
+	return nil
+}
+
+// stalled waits until this member has noticed that it leads nothing without those who
+// are gone, up to 20 s: what it still leads would be changed through a log that has no
+// quorum.
+func (p *peering) stalled(ctx context.Context, lost []string) error {
+	if v := p.look(); v.rescued {
+		return nil // an earlier attempt got further
+	} else if v.Leader == p.server.Name() {
+		return errNotNow
+	}
+	streams, err := p.streams(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, s := range streams {
+		for _, r := range s.Others {
+			if s.Leader == p.server.Name() && slices.Contains(lost, r.Name) {
+				return errNotNow
+			}
+		}
+	}
+	return nil
+}
+
+// rescue lowers how many must agree, at every member that can be reached, for five
+// minutes or until the members are right.
+func (p *peering) rescue(needed int) error {
+	if p.look().Leader != "" && p.server.JetStreamIsCurrent() {
+		return nil
+	}
+	body := fmt.Appendf(nil, `{"quorum_needed":%d}`, needed)
+	m, err := p.nc.Request("$JS.API.META.RESCUE", body, statusWait)
+	if err != nil {
+		return fmt.Errorf("lower the quorum: %w", err)
+	}
+	if err := answerError(m.Data); err != nil {
+		p.b.log.Debug("the quorum cannot be lowered yet", "err", err)
+	}
+	return errNotNow // until there is a leader
+}

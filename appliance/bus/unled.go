@@ -1,0 +1,98 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// unledPatience is how long a stream may be without a leader until that is called
+// trouble: choosing one takes up to two seconds and a moment.
+const unledPatience = 5 * time.Second
+
+// Unled says in a sentence which streams have no leader, although the cluster has one,
+// and whose return they wait for; "" = every stream that this member knows of can be
+// written. A cluster that has just grown is like that when a member dies that kept one of
+// two copies: the others agree about who is a member, and not about what is in the log.
+func (s *Status) Unled() string {
+	if !s.Quorum {
+		return ""
+	}
+	online := map[string]bool{}
+	for _, m := range s.Members {
+		online[m.Name] = m.Online
+	}
+	var names, keepers, away []string
+	for _, x := range s.Streams {
+		if x.Leader != "" {
+			continue
+		}
+		names = append(names, x.Name)
+		all := x.Others
+		if x.Replicas == 0 || len(all) < x.Replicas { // it names the others only
+			all = append(slices.Clone(all), Replica{Name: s.Self})
+		}
+		for _, o := range all {
+			if !slices.Contains(keepers, o.Name) {
+				keepers = append(keepers, o.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(keepers)
+	for _, name := range keepers {
+		if !online[name] {
+			away = append(away, name)
+		}
+	}
+	text := fmt.Sprintf("nothing is written to %s at present, which has no leader; its copies are at %s", strings.Join(names, ", "), strings.Join(keepers, " and "))
+	if len(names) > 1 {
+		text = fmt.Sprintf("nothing is written to %s at present, which have no leader; their copies are at %s", strings.Join(names, ", "), strings.Join(keepers, " and "))
+	}
+	if len(away) == 0 {
+		return text + "; they choose one"
+	}
+	return fmt.Sprintf("%s, of which %s cannot be reached: start %s again with its data folder", text, strings.Join(away, " and "), strings.Join(away, " and "))
+}
+
+// watchLeaders notes which streams that this member keeps have had no leader for a while.
+func (p *peering) watchLeaders(ctx context.Context, v view) {
+	s := Status{Self: p.server.Name(), Quorum: v.quorum(), Members: v.Members}
+	var err error
+	if s.Streams, err = p.streams(ctx, false); err != nil {
+		return
+	}
+	text := s.Unled()
+	p.mu.Lock()
+	told := p.unled
+	switch {
+	case text == "":
+		p.unledSince, p.unled = time.Time{}, ""
+	case p.unledSince.IsZero():
+		p.unledSince = time.Now()
+	case time.Since(p.unledSince) >= unledPatience:
+		p.unled = text
+	}
+	now := p.unled
+	p.mu.Unlock()
+	switch {
+	case now != "" && now != told:
+		p.b.log.Error("nothing can be written", "why", now)
+	case now == "" && told != "":
+		p.b.log.Info("every stream that this member keeps has its leader again")
+	}
+}
+
+// silent is the error of a start whose cluster has a leader, and whose streams did not
+// answer for so long.
+func (p *peering) silent(err error, after time.Duration) error {
+	who := "its members can be reached"
+	if away := p.look().away(); len(away) > 0 {
+		who = strings.Join(away, " and ") + " cannot be reached"
+	}
+	return fmt.Errorf("the streams of cluster %s have not answered within %s (%w): %s; nothing is lost: start the members that are away, and this one again", p.at.Name, after, err, who)
+}
