@@ -2,12 +2,15 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
+
+	"jaque.sh/jaque/appliance/core/event"
 )
 
 // Sizes of groups of appends. The server syncs the disk once per message, or
@@ -28,6 +31,7 @@ type draft struct {
 	compared bool
 	since    time.Time
 	done     Done
+	other    int // how many of its message ids were taken by foreign messages
 }
 
 // appender puts decisions on the log in groups.
@@ -38,6 +42,8 @@ type appender struct {
 	stored func(uint64)
 	name   string // of this appender, part of batch ids
 	batchN uint64
+	ids    messageIDs
+	look   func(seq uint64) (subject string, e event.Event, err error)
 
 	mu     sync.Mutex // guards what follows
 	queue  []draft
@@ -48,9 +54,11 @@ type appender struct {
 	slots  chan struct{}
 }
 
-// newAppender starts an appender; stored is told every acknowledged position.
-func newAppender(pub *publisher, m *metrics, count *account, stored func(uint64)) *appender {
+// newAppender starts an appender; stored is told every acknowledged position, and look
+// reads a message of the log.
+func newAppender(pub *publisher, m *metrics, count *account, ids messageIDs, stored func(uint64), look func(uint64) (string, event.Event, error)) *appender {
 	a := &appender{
+		ids: ids, look: look,
 		pub: pub, m: m, count: count, stored: stored, name: nuid.Next(),
 		idle: make(chan struct{}), wake: make(chan struct{}, 1), slots: make(chan struct{}, groupsAtATime),
 	}
@@ -146,7 +154,7 @@ func (a *appender) send(group []draft) {
 	id := a.name + "-" + strconv.FormatUint(a.batchN, 36)
 	last := len(group) - 1
 	for i := range group {
-		m := message(&group[i])
+		m := a.message(&group[i])
 		m.Header["Nats-Batch-Id"] = []string{id}
 		m.Header["Nats-Batch-Sequence"] = []string{strconv.Itoa(i + 1)}
 		if i < last {
@@ -166,13 +174,13 @@ func (a *appender) send(group []draft) {
 // and the answer names the last.
 func (a *appender) batchAnswered(group []draft, r answer) {
 	switch {
-	case r.err == nil && r.count == uint64(len(group)):
+	case r.err == nil && r.count == uint64(len(group)) && !r.twice:
 		a.stored(r.seq)
 		for i := range group {
 			a.finish(&group[i], r.seq-uint64(len(group)-1-i), nil)
 		}
 		<-a.slots
-	case r.err != nil && !errors.Is(r.err, ErrUnknown) && !errors.Is(r.err, ErrClosed):
+	case r.err == nil && r.twice, r.err != nil && !errors.Is(r.err, ErrUnknown) && !errors.Is(r.err, ErrClosed):
 		// The batch was refused as a whole: each one for itself finds out whose
 		// fault it was. On a goroutine, because this one receives the answers.
 		a.m.groups.WithLabelValues("split").Inc()
@@ -189,14 +197,7 @@ func (a *appender) sendSingles(group []draft) {
 	var left sync.WaitGroup
 	left.Add(len(group))
 	for i := range group {
-		d := &group[i]
-		a.pub.send(message(d), func(r answer) {
-			if r.err == nil {
-				a.stored(r.seq)
-			}
-			a.finish(d, r.seq, r.err)
-			left.Done()
-		})
+		a.sendSingle(&group[i], left.Done)
 	}
 	go func() {
 		left.Wait()
@@ -204,12 +205,52 @@ func (a *appender) sendSingles(group []draft) {
 	}()
 }
 
-// message builds what is published: the event's id lets the server refuse a
-// second copy, the expected position makes it a compare-and-set.
-func message(d *draft) *nats.Msg {
+// sendSingle sends one message, under another id if its own is taken, and calls over once
+// it has its outcome.
+func (a *appender) sendSingle(d *draft, over func()) {
+	a.pub.send(a.message(d), func(r answer) {
+		if r.err == nil && r.twice {
+			go a.compare(d, r.seq, over) // this goroutine receives the answers
+			return
+		}
+		if r.err == nil {
+			a.stored(r.seq)
+		}
+		a.finish(d, r.seq, r.err)
+		over()
+	})
+}
+
+// othersMost bounds how many ids of one append may be taken.
+const othersMost = 3
+
+// compare finds out what the log has at the position of a message that it calls sent
+// before: this append, or something that somebody wrote under its id.
+func (a *appender) compare(d *draft, seq uint64, over func()) {
+	subject, e, err := a.look(seq)
+	switch {
+	case err != nil && !errors.Is(err, errForeign):
+		a.finish(d, 0, fmt.Errorf("%w: the log holds it at %d and cannot show it: %w", ErrUnknown, seq, err))
+	case err == nil && subject == d.subject && e.ID == d.id:
+		a.stored(seq)
+		a.finish(d, seq, nil)
+	default:
+		a.m.taken.Inc()
+		if d.other++; d.other < othersMost {
+			a.sendSingle(d, over)
+			return
+		}
+		a.finish(d, 0, fmt.Errorf("%w: the log holds other messages under its ids, the last one at %d", ErrUnknown, seq))
+	}
+	over()
+}
+
+// message builds what is published: the message's id lets the server refuse a second
+// copy, the expected position makes it a compare-and-set.
+func (a *appender) message(d *draft) *nats.Msg {
 	m := &nats.Msg{Subject: d.subject, Data: d.data, Header: nats.Header{}}
 	if d.id != "" {
-		m.Header["Nats-Msg-Id"] = []string{d.id}
+		m.Header["Nats-Msg-Id"] = []string{a.ids.of(d.id, d.other)}
 	}
 	if d.compared {
 		m.Header["Nats-Expected-Last-Subject-Sequence"] = []string{strconv.FormatUint(d.expect, 10)}

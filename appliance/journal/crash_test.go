@@ -31,6 +31,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	if folder := os.Getenv(memberFolder); folder != "" {
+		if err := runMember(folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	os.Exit(m.Run())
 }
 

@@ -30,8 +30,9 @@ type jetStream struct {
 	room    chan struct{} // one per measurement in flight
 	objects jetstream.ObjectStore
 	opened  Position
-	index   *index         // of the log, for History
-	passed  throttle.Lines // about positions without an event
+	index   *index          // of the log, for History
+	passed  throttle.Lines  // about positions without an event
+	rest    map[string]bool // chunks that belonged to no snapshot at the last look; who saves has it
 
 	mu      sync.Mutex // guards closing and the count of measurements in flight
 	closing bool
@@ -54,10 +55,10 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 	if j.objects, err = b.JetStream().ObjectStore(ctx, j.names.Snapshots); err != nil {
 		return nil, fmt.Errorf("open snapshots %s: %w", j.names.Snapshots, err)
 	}
-	if j.pub, err = newPublisher(j.nc, o.Timeout); err != nil {
+	if j.pub, err = newPublisher(j.nc, o.Timeout, j.answerWait()); err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	j.app = newAppender(j.pub, j.metrics, j.metrics.account(event.Log), b.Stored)
+	j.app = newAppender(j.pub, j.metrics, j.metrics.account(event.Log), newMessageIDs(o.Instance), b.Stored, j.at)
 	j.results = j.metrics.account(event.Results)
 	go func() {
 		select {
@@ -168,6 +169,21 @@ func (j *jetStream) state(ctx context.Context, s event.Stream) (jetstream.Stream
 	return stream.CachedInfo().State, nil
 }
 
+// alone tells whether this process keeps the streams by itself: then no answer gets lost.
+func (j *jetStream) alone() bool { return j.bus.Embedded() && !j.bus.Clustered() }
+
+// answerLeast is how long an answer is waited for at least where it can get lost: about as
+// long as it takes until there is another leader.
+const answerLeast = 1500 * time.Millisecond
+
+// answerWait is how long one answer of the log's leader is waited for.
+func (j *jetStream) answerWait() time.Duration {
+	if j.alone() {
+		return j.opts.Timeout
+	}
+	return min(answerLeast, j.opts.Timeout)
+}
+
 // streamName returns the stream's name on the server.
 func (j *jetStream) streamName(s event.Stream) string {
 	if s == event.Results {
@@ -188,6 +204,14 @@ func (j *jetStream) End(ctx context.Context) (Position, error) {
 		return Position{}, fmt.Errorf("read the end of the log: %w", err)
 	}
 	return Position{Log: log.LastSeq, Results: results.LastSeq}, nil
+}
+
+func (j *jetStream) EndOf(ctx context.Context, s event.Stream) (uint64, error) {
+	info, err := j.state(ctx, s)
+	if err != nil {
+		return 0, fmt.Errorf("read the end of the %s: %w", s, err)
+	}
+	return info.LastSeq, nil
 }
 
 // Opened was read before this process wrote anything.
@@ -224,35 +248,48 @@ func (j *jetStream) LastOf(ctx context.Context, id object.ID) (last, compared ui
 // newestOn returns the position of the last message of a subject of the log, 0 if there
 // is none, and whether it is no event.
 func (j *jetStream) newestOn(ctx context.Context, subject string) (seq uint64, foreign bool, err error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": subject})
-	if err != nil {
+	m, err := j.stored(ctx, map[string]any{"last_by_subj": subject})
+	if err != nil || m == nil {
 		return 0, false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, j.opts.Timeout)
+	var e event.Event
+	return m.Seq, decodeStored(m.Headers, m.Data, &e) != nil, nil
+}
+
+// storedMessage is a message of the log as its leader shows it.
+type storedMessage struct {
+	Subject string `json:"subject"`
+	Seq     uint64 `json:"seq"`
+	Headers []byte `json:"hdrs"`
+	Data    []byte `json:"data"`
+}
+
+// stored asks the log's leader for one message, nil if it is not there.
+func (j *jetStream) stored(ctx context.Context, which map[string]any) (*storedMessage, error) {
+	ask, err := json.Marshal(which)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, j.answerWait())
 	defer cancel()
 	m, err := j.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+j.names.Log, ask)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	var r struct {
 		Error   *jetstream.APIError `json:"error"`
-		Message struct {
-			Seq     uint64 `json:"seq"`
-			Headers []byte `json:"hdrs"`
-			Data    []byte `json:"data"`
-		} `json:"message"`
+		Message storedMessage       `json:"message"`
 	}
 	if err := json.Unmarshal(m.Data, &r); err != nil {
-		return 0, false, err
+		return nil, err
 	}
 	if r.Error != nil && r.Error.ErrorCode == codeNotFound {
-		return 0, false, nil
+		return nil, nil
 	}
 	if r.Error != nil {
-		return 0, false, r.Error
+		return nil, r.Error
 	}
-	var e event.Event
-	return r.Message.Seq, decodeStored(r.Message.Headers, r.Message.Data, &e) != nil, nil
+	return &r.Message, nil
 }
 
 // Close refuses new events, waits for the answers to those in flight and gives

@@ -348,6 +348,7 @@ func TestParseAnswer(t *testing.T) {
 		{"an acknowledgement", `{"stream":"JAQUE_LOG", "seq":12}`, 12, 1, nil},
 		{"of a batch", `{"stream":"L","seq":12,"batch":"x","count":5}`, 12, 5, nil},
 		{"of a duplicate", `{"stream":"L","seq":3,"duplicate": true}`, 3, 1, nil},
+		{"of a duplicate, said first", `{"stream":"L","duplicate":true,"seq":3}`, 3, 1, nil},
 		{"another last position", `{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 5"},"stream":"L","seq":0}`, 0, 0, ErrConflict},
 		{"another append is in process", `{"error":{"code":400,"err_code":10164,"description":"wrong last sequence"},"seq":0}`, 0, 0, ErrConflict},
 		{"the server failed", `{"error":{"code":503,"err_code":10077,"description":"x"},"seq":0}`, 0, 0, ErrUnknown},
@@ -356,7 +357,7 @@ func TestParseAnswer(t *testing.T) {
 	}
 	for _, c := range cases {
 		a := parseAnswer(&nats.Msg{Data: []byte(c.data)})
-		if a.seq != c.seq || a.count != c.count && c.is == nil || !errors.Is(a.err, c.is) {
+		if a.seq != c.seq || a.count != c.count && c.is == nil || !errors.Is(a.err, c.is) || a.twice != strings.Contains(c.name, "duplicate") {
 			t.Errorf("%s: %+v", c.name, a)
 		}
 	}

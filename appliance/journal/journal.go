@@ -52,8 +52,10 @@ type Journal interface {
 	// their stream counts as that end, as it is when Follow begins: everything
 	// recorded afterwards is delivered. Beyond the end of the log is an error.
 	Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error
-	// End returns the last positions of both streams now.
+	// End returns the last positions of both streams now, EndOf that of one of them: each
+	// is kept by a leader of its own, and one may answer while the other does not.
 	End(ctx context.Context) (Position, error)
+	EndOf(ctx context.Context, s event.Stream) (uint64, error)
 	// Opened returns the last positions of both streams when this process opened
 	// the log. Measurements are not synced one by one: after a crash their stream
 	// may end earlier than a reader has read, and positions behind Opened may

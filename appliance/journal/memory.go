@@ -26,7 +26,7 @@ type memory struct {
 	results   []event.Event
 	dropped   uint64            // measurements removed in front of results
 	last      map[string]uint64 // by subject of the log
-	ids       map[string]uint64 // of events without an object or a comparison
+	ids       map[string]uint64 // of all events
 	snapshots []memorySnapshot  // newest first
 	changed   chan struct{}     // closed and replaced at every append
 	closed    bool
@@ -74,15 +74,15 @@ func (m *memory) appendLog(e *event.Event, subject string, compared bool, expect
 	if compared && m.last[subject] != expect {
 		return 0, fmt.Errorf("%w: %d, not %d", ErrConflict, m.last[subject], expect)
 	}
-	if seq, again := m.ids[e.ID]; again && !compared {
-		return seq, nil
+	if seq, again := m.ids[e.ID]; again {
+		return seq, nil // as a server knows an id for a while, behind the comparison
 	}
 	seq := uint64(len(m.log)) + 1
 	stored := *e
 	stored.Stream, stored.Seq = event.Log, seq
 	m.log = append(m.log, stored)
 	m.last[subject] = seq
-	if !compared && e.ID != "" {
+	if e.ID != "" {
 		m.ids[e.ID] = seq
 	}
 	m.wake()
@@ -187,6 +187,14 @@ func (m *memory) End(context.Context) (Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.end(), nil
+}
+
+func (m *memory) EndOf(ctx context.Context, s event.Stream) (uint64, error) {
+	at, err := m.End(ctx)
+	if s == event.Results {
+		return at.Results, err
+	}
+	return at.Log, err
 }
 
 // Opened is the zero position: nothing survives the process.

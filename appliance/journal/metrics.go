@@ -21,6 +21,7 @@ type metrics struct {
 	resets   prometheus.Counter
 	snapshot prometheus.Gauge
 	bad      prometheus.Counter
+	taken    prometheus.Counter
 }
 
 var (
@@ -75,6 +76,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Namespace: ns, Subsystem: sub, Name: "unreadable_snapshots_total",
 			Help: "Snapshots that were passed over because they could not be used.",
 		}),
+		taken: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "taken_ids_total",
+			Help: "Appends under whose message id somebody else had written something; they were sent under another one.",
+		}),
 	}
 	for _, s := range streamLabels {
 		for _, o := range outcomeLabels {
@@ -92,7 +97,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.groups.WithLabelValues(g)
 	}
 	if reg != nil {
-		reg.MustRegister(m.appends, m.latency, m.inFlight, m.followed, m.skipped, m.success, m.groups, m.resets, m.snapshot, m.bad)
+		reg.MustRegister(m.appends, m.latency, m.inFlight, m.followed, m.skipped, m.success, m.groups, m.resets, m.snapshot, m.bad, m.taken)
 	}
 	return m
 }

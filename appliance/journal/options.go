@@ -22,6 +22,10 @@ type Options struct {
 	MaxInFlight int
 	// Timeout is how long an answer is waited for; 0 = 10 s.
 	Timeout time.Duration
+	// Instance begins, with a "-" behind it, the ids of the events that this process alone
+	// makes up. They can be guessed; the ids of the messages that carry them cannot. ""
+	// = there are none.
+	Instance string
 	// ReadOnly says that the connection may not write: nothing is put in order when
 	// the journal is opened, and whatever would be written fails with ErrReadOnly.
 	ReadOnly bool

@@ -16,6 +16,9 @@ import (
 type answer struct {
 	seq   uint64
 	count uint64 // messages of an atomic batch
+	// twice: the log has a message of this id already, at this position. Which one that
+	// is the answer does not say.
+	twice bool
 	err   error
 }
 
@@ -27,11 +30,14 @@ type publisher struct {
 	nc      *nats.Conn
 	inbox   string
 	sub     *nats.Subscription
-	timeout time.Duration
+	timeout time.Duration // after which nothing is waited for
+	least   time.Duration // after which an answer may be given up, where answers get lost; else timeout
 
 	mu      sync.Mutex // guards what follows; callbacks run without it
 	next    uint64
 	waiting map[uint64]waiter
+	late    map[uint64]time.Time // when that was sent whose answer was given up, for as long as the timeout
+	usual   time.Duration        // an answer takes, late ones included
 	armed   bool
 	closed  bool
 }
@@ -41,8 +47,13 @@ type waiter struct {
 	done  func(answer)
 }
 
-func newPublisher(nc *nats.Conn, timeout time.Duration) (*publisher, error) {
-	p := &publisher{nc: nc, inbox: nc.NewInbox() + ".", timeout: timeout, waiting: map[uint64]waiter{}}
+// newPublisher returns a publisher that waits for an answer for the timeout, or for no
+// more than least as long as answers come soon.
+func newPublisher(nc *nats.Conn, timeout, least time.Duration) (*publisher, error) {
+	p := &publisher{
+		nc: nc, inbox: nc.NewInbox() + ".", timeout: timeout, least: min(least, timeout),
+		waiting: map[uint64]waiter{}, late: map[uint64]time.Time{},
+	}
 	sub, err := nc.Subscribe(p.inbox+"*", p.receive)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
@@ -68,7 +79,7 @@ func (p *publisher) send(m *nats.Msg, done func(answer)) {
 	p.waiting[n] = waiter{since: time.Now(), done: done}
 	if !p.armed {
 		p.armed = true
-		time.AfterFunc(p.timeout, p.sweep)
+		time.AfterFunc(p.patience(), p.sweep)
 	}
 	p.mu.Unlock()
 
@@ -87,12 +98,39 @@ func publishError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknown, err)
 }
 
+// patience is how long an answer is waited for; p.mu is held. A leader that is gone, or
+// was replaced between the message and its answer, never gives one; one on a slow disk
+// takes its time, and is not asked again and again.
+func (p *publisher) patience() time.Duration {
+	return min(max(p.least, patienceOver*p.usual), p.timeout)
+}
+
+// An answer is given up once it takes so many times as long as answers usually do; each
+// one counts for a part of what is usual.
+const (
+	patienceOver = 8
+	usualPart    = 8
+)
+
+// took notes how long an answer was on its way; p.mu is held.
+func (p *publisher) took(since time.Time) {
+	p.usual += (time.Since(since) - p.usual) / usualPart
+}
+
 // settle gives the answer to whoever still waits for it; a second answer, or one
-// after the time-out, finds nobody.
+// that was given up, finds nobody.
 func (p *publisher) settle(n uint64, a answer) {
 	p.mu.Lock()
 	w, ok := p.waiting[n]
 	delete(p.waiting, n)
+	since := w.since
+	if !ok {
+		since = p.late[n]
+		delete(p.late, n)
+	}
+	if !since.IsZero() {
+		p.took(since)
+	}
 	p.mu.Unlock()
 	if ok {
 		w.done(a)
@@ -114,23 +152,30 @@ func (p *publisher) sweep() {
 	now := time.Now()
 	var late []waiter
 	p.mu.Lock()
-	soonest := p.timeout
+	patience := p.patience()
+	soonest := patience
 	for n, w := range p.waiting {
-		left := p.timeout - now.Sub(w.since)
+		left := patience - now.Sub(w.since)
 		if left <= 0 {
 			late = append(late, w)
 			delete(p.waiting, n)
+			p.late[n] = w.since
 			continue
 		}
 		soonest = min(soonest, left)
 	}
-	p.armed = len(p.waiting) > 0
+	for n, since := range p.late {
+		if now.Sub(since) >= p.timeout {
+			delete(p.late, n)
+		}
+	}
+	p.armed = len(p.waiting)+len(p.late) > 0
 	if p.armed {
 		time.AfterFunc(max(soonest, 10*time.Millisecond), p.sweep)
 	}
 	p.mu.Unlock()
 	for _, w := range late {
-		w.done(answer{err: fmt.Errorf("%w: no answer within %s", ErrUnknown, p.timeout)})
+		w.done(answer{err: fmt.Errorf("%w: no answer within %s", ErrUnknown, patience)})
 	}
 }
 
@@ -159,6 +204,7 @@ func (p *publisher) close() error {
 type ackMessage struct {
 	Seq   uint64 `json:"seq"`
 	Count uint64 `json:"count"`
+	Twice bool   `json:"duplicate"`
 	Error *struct {
 		Code        int    `json:"code"`
 		ErrCode     int    `json:"err_code"`
@@ -188,7 +234,7 @@ func parseAnswer(m *nats.Msg) answer {
 		return answer{err: fmt.Errorf("%w: read acknowledgement: %w", ErrUnknown, err)}
 	}
 	if a.Error == nil {
-		return answer{seq: a.Seq, count: max(a.Count, 1)}
+		return answer{seq: a.Seq, count: max(a.Count, 1), twice: a.Twice}
 	}
 	if c := a.Error.ErrCode; c == codeWrongLast || c == codeWrongLastConstant {
 		return answer{err: fmt.Errorf("%w: %s", ErrConflict, a.Error.Description)}
@@ -199,7 +245,7 @@ func parseAnswer(m *nats.Msg) answer {
 // plainAck reads the position off the end of a usual acknowledgement.
 func plainAck(data []byte) (uint64, bool) {
 	i := bytes.LastIndex(data, seqKey)
-	if i < 0 || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)) {
+	if i < 0 || data[len(data)-1] != '}' || bytes.Contains(data, []byte(`"error"`)) || bytes.Contains(data, []byte(`"duplicate"`)) {
 		return 0, false
 	}
 	seq := uint64(0)

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/core/event"
 )
 
@@ -45,7 +45,7 @@ func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) 
 		return fmt.Errorf("save snapshot %s: %w", meta.Name, err)
 	}
 	j.metrics.snapshot.Set(float64(time.Now().Unix()))
-	all, err := j.snapshots(ctx)
+	all, rest, err := j.listSnapshots(ctx)
 	if err != nil {
 		return fmt.Errorf("save snapshot %s: remove old ones: %w", meta.Name, err)
 	}
@@ -53,6 +53,9 @@ func (j *jetStream) SaveSnapshot(ctx context.Context, at Position, data []byte) 
 		if err := j.objects.Delete(ctx, old.Name); err != nil {
 			return fmt.Errorf("remove old snapshot %s: %w", old.Name, err)
 		}
+	}
+	if err := j.cleanSnapshots(ctx, rest); err != nil {
+		return fmt.Errorf("save snapshot %s: remove what belongs to none: %w", meta.Name, err)
 	}
 	return nil
 }
@@ -114,30 +117,17 @@ func (j *jetStream) readSnapshot(ctx context.Context, o *jetstream.ObjectInfo, c
 	return at, data, nil
 }
 
-// snapshots lists what is there, newest first.
-func (j *jetStream) snapshots(ctx context.Context) ([]*jetstream.ObjectInfo, error) {
-	all, err := j.objects.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(all, func(a, b *jetstream.ObjectInfo) int { return strings.Compare(b.Name, a.Name) })
-	return all, nil
-}
-
 // created returns when both streams were made, log first.
 func (j *jetStream) created(ctx context.Context) (string, error) {
-	var parts []string
-	for _, s := range []event.Stream{event.Log, event.Results} {
+	var made [2]time.Time
+	for i, s := range []event.Stream{event.Log, event.Results} {
 		stream, err := j.bus.JetStream().Stream(ctx, j.streamName(s))
 		if err != nil {
 			return "", fmt.Errorf("look at stream %s: %w", j.streamName(s), err)
 		}
-		parts = append(parts, stream.CachedInfo().Created.UTC().Format(time.RFC3339Nano))
+		made[i] = stream.CachedInfo().Created
 	}
-	return strings.Join(parts, " "), nil
+	return madeAt(made[0], made[1]), nil
 }
 
 // dropFutureSnapshots removes snapshots from behind the end of the log: the log
@@ -176,4 +166,39 @@ func (j *jetStream) dropFutureSnapshots(ctx context.Context, end Position) error
 		}
 	}
 	return nil
+}
+
+// AdoptSnapshots says of snapshots that were taken from streams made at the given times
+// that they belong to those that stand on the server now: a backup has brought back the
+// same events at the same positions, on streams that were made anew.
+func AdoptSnapshots(ctx context.Context, b *bus.Bus, log, results time.Time) error {
+	j := &jetStream{bus: b, names: b.Names()}
+	var err error
+	if j.objects, err = b.JetStream().ObjectStore(ctx, j.names.Snapshots); err != nil {
+		return fmt.Errorf("adopt snapshots %s: %w", j.names.Snapshots, err)
+	}
+	now, err := j.created(ctx)
+	if err != nil {
+		return fmt.Errorf("adopt snapshots: %w", err)
+	}
+	all, err := j.snapshots(ctx)
+	if err != nil {
+		return fmt.Errorf("adopt snapshots: %w", err)
+	}
+	for _, o := range all {
+		if o.Metadata[createdKey] != madeAt(log, results) {
+			continue
+		}
+		meta := o.ObjectMeta
+		meta.Metadata[createdKey] = now
+		if err := j.objects.UpdateMeta(ctx, o.Name, meta); err != nil {
+			return fmt.Errorf("adopt snapshot %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+// madeAt is how a snapshot says when its streams were made.
+func madeAt(log, results time.Time) string {
+	return log.UTC().Format(time.RFC3339Nano) + " " + results.UTC().Format(time.RFC3339Nano)
 }

@@ -18,11 +18,13 @@ import (
 
 // Times of a tail.
 const (
-	heartbeat    = 2 * time.Second  // of an idle stream, from the server
-	silence      = 3 * heartbeat    // without a word the consumer is made anew
-	lookEvery    = 10 * time.Second // the first position of an idle stream is read
+	heartbeat    = 2 * time.Second        // of an idle stream, from the server
+	heartbeats   = 500 * time.Millisecond // the same where one of several servers may be gone
+	silence      = 3                      // so many of them without a word, and the consumer is made anew
+	lookEvery    = 10 * time.Second       // the first position of an idle stream is read
+	makeFirst    = 2 * time.Second        // for the answer to a request for a consumer: a leader that is gone gives none
 	retryFirst   = 100 * time.Millisecond
-	retryLongest = 10 * time.Second
+	retryLongest = 2 * time.Second
 	forgetAfter  = 30 * time.Second // the server drops an abandoned consumer
 )
 
@@ -34,6 +36,7 @@ type tail struct {
 	stream event.Stream
 	name   string
 	box    *inbox
+	beat   time.Duration // of the stream while it is idle
 
 	mu       sync.Mutex // held while a message is handled
 	round    int        // consumer in use; messages of an older one are dropped
@@ -47,16 +50,20 @@ type tail struct {
 
 // newTail returns the tail of a stream behind a position.
 func newTail(j *jetStream, s event.Stream, from uint64, box *inbox) *tail {
-	return &tail{j: j, stream: s, name: j.streamName(s), box: box, next: from + 1, broken: make(chan struct{}, 1)}
+	t := &tail{j: j, stream: s, name: j.streamName(s), box: box, beat: heartbeat, next: from + 1, broken: make(chan struct{}, 1)}
+	if !j.alone() {
+		t.beat = heartbeats
+	}
+	return t
 }
 
 // run follows until ctx ends (nil) or the stream cannot be followed any more.
 // What stood on the stream at the beginning, up to target, is replayed.
 func (t *tail) run(ctx context.Context, target uint64) error {
 	t.next = t.replay(ctx, t.next, target)
-	wait := retryFirst
+	wait, patience := retryFirst, t.patience()
 	for {
-		err := t.consume(ctx)
+		made, err := t.consume(ctx, patience)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -70,17 +77,27 @@ func (t *tail) run(ctx context.Context, target uint64) error {
 			t.j.opts.Logger.Warn("a stream cannot be followed at the moment, trying again", "stream", t.name, "err", err, "wait", wait)
 		}
 		t.j.metrics.resets.Inc()
+		if made { // it was followed meanwhile
+			wait, patience = retryFirst, t.patience()
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(wait):
 		}
-		if err == nil {
-			wait = retryFirst
-			continue
+		if !made {
+			wait, patience = min(wait*2, retryLongest), min(patience*2, t.j.opts.Timeout)
 		}
-		wait = min(wait*2, retryLongest)
 	}
+}
+
+// patience is how long the first request for a consumer waits for its answer. Where several
+// servers keep the stream, the one that would have answered may be gone.
+func (t *tail) patience() time.Duration {
+	if t.j.alone() {
+		return t.j.opts.Timeout
+	}
+	return min(makeFirst, t.j.opts.Timeout)
 }
 
 // failed returns why the stream cannot be followed any more.
@@ -90,8 +107,9 @@ func (t *tail) failed() error {
 	return t.err
 }
 
-// consume makes one consumer and stays with it as long as it is in order.
-func (t *tail) consume(ctx context.Context) error {
+// consume makes one consumer and stays with it as long as it is in order; made tells
+// that there was one.
+func (t *tail) consume(ctx context.Context, patience time.Duration) (made bool, err error) {
 	t.mu.Lock()
 	t.round++
 	round, next := t.round, t.next
@@ -104,32 +122,42 @@ func (t *tail) consume(ctx context.Context) error {
 	subject := t.j.nc.NewInbox()
 	sub, err := t.j.nc.Subscribe(subject, func(m *nats.Msg) { t.receive(round, m) })
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
 	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return err
+		return false, err
 	}
-	name, err := t.createConsumer(ctx, subject, next)
+	name, err := t.createConsumer(ctx, patience, subject, next)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer t.deleteConsumer(ctx, name)
-	watch := time.NewTicker(silence / 3)
+	defer func() {
+		if ctx.Err() == nil {
+			go t.deleteConsumer(ctx, name) // who keeps it may be gone, and the next one is wanted now
+			return
+		}
+		t.deleteConsumer(ctx, name)
+	}()
+	t.listen()
+	watch := time.NewTicker(t.beat)
 	defer watch.Stop()
+	moved := t.j.bus.Moved()
 	back := t.j.nc.StatusChanged(nats.CONNECTED)
 	defer t.j.nc.RemoveStatusListener(back)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return true, nil
 		case <-t.broken:
-			return nil
+			return true, nil
 		case <-back:
-			return nil // what was sent meanwhile is lost
+			return true, nil // what was sent meanwhile is lost
+		case <-moved:
+			return true, nil // perhaps the consumer was there
 		case <-watch.C:
 			if t.quiet() {
-				return fmt.Errorf("no word from the log server for %s", silence)
+				return true, fmt.Errorf("no word from the log server for %s", silence*t.beat)
 			}
 		}
 	}
@@ -138,12 +166,12 @@ func (t *tail) consume(ctx context.Context) error {
 // createConsumer asks for everything from a position on. The consumer lives in
 // memory and is never acknowledged to: where we stand is our affair. Push with
 // flow control is 1.5 times as fast as pulling large batches (measured).
-func (t *tail) createConsumer(ctx context.Context, subject string, next uint64) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.j.opts.Timeout)
+func (t *tail) createConsumer(ctx context.Context, patience time.Duration, subject string, next uint64) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c, err := t.j.bus.JetStream().CreatePushConsumer(ctx, t.name, jetstream.ConsumerConfig{
 		DeliverSubject: subject, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: next,
-		AckPolicy: jetstream.AckNonePolicy, MaxDeliver: 1, FlowControl: true, IdleHeartbeat: heartbeat,
+		AckPolicy: jetstream.AckNonePolicy, MaxDeliver: 1, FlowControl: true, IdleHeartbeat: t.beat,
 		InactiveThreshold: forgetAfter, MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {
@@ -159,11 +187,18 @@ func (t *tail) deleteConsumer(ctx context.Context, name string) {
 	_ = t.j.bus.JetStream().DeleteConsumer(ctx, t.name, name)
 }
 
+// listen begins to count the time without a word.
+func (t *tail) listen() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heard = time.Now()
+}
+
 // quiet tells whether not even a heartbeat came.
 func (t *tail) quiet() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return time.Since(t.heard) > silence
+	return time.Since(t.heard) > silence*t.beat
 }
 
 // give marks the tail as broken; t.mu is held.
