@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jaque.sh/jaque/appliance/bucket"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -33,12 +33,14 @@ const DefaultTTL = 10 * time.Second
 // JetStream is the store of a fleet: heartbeats with a TTL, and one view record
 // that is changed by compare-and-set only. Create it with OpenJetStream.
 type JetStream struct {
-	keys     bucket
+	keys     keys
 	path     string
 	ttl      time.Duration
 	log      *slog.Logger
 	metrics  *metrics
 	watchers watchers
+	foreign  foreign
+	sights   sights
 
 	registered chan struct{} // closed by the first Register
 
@@ -50,7 +52,7 @@ type JetStream struct {
 	revision uint64    // of the own key
 	good     time.Time // when the last successful heartbeat was sent
 	unsure   time.Time // when the first one since then was sent whose outcome is unknown
-	leaving  bool
+	phase    phase
 }
 
 // OpenJetStream returns the store of one bucket. The bucket must be declared;
@@ -62,19 +64,19 @@ func OpenJetStream(nc *nats.Conn, o Options) (*JetStream, error) {
 	if o.TTL < time.Second || o.TTL%time.Second != 0 {
 		return nil, fmt.Errorf("open membership %s: a heartbeat TTL of %s; the server counts whole seconds, write 1s or more", o.Path, o.TTL)
 	}
-	js, err := jetstream.New(nc)
+	b, err := bucket.New(nc, o.Bucket)
 	if err != nil {
 		return nil, fmt.Errorf("open membership %s: %w", o.Path, err)
 	}
-	return open(&kvBucket{nc: nc, js: js, name: o.Bucket}, o), nil
+	return open(b, o), nil
 }
 
-func open(keys bucket, o Options) *JetStream {
+func open(k keys, o Options) *JetStream {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &JetStream{
-		keys: keys, path: o.Path, ttl: o.TTL, log: o.Logger.With("membership", o.Path),
+		keys: k, path: o.Path, ttl: o.TTL, log: o.Logger.With("membership", o.Path),
 		metrics: newMetrics(o.Registerer, o.Path), registered: make(chan struct{}), beating: make(chan struct{}, 1),
 	}
 }
@@ -94,16 +96,20 @@ func (s *JetStream) step(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, s.ttl/8)
 }
 
-func (s *JetStream) get(ctx context.Context, key string) (entry, error) {
+func (s *JetStream) get(ctx context.Context, key string) (bucket.Entry, error) {
 	ctx, cancel := s.step(ctx)
 	defer cancel()
-	return s.keys.get(ctx, key)
+	e, err := s.keys.Get(ctx, key)
+	if err == nil {
+		s.judge(key, e)
+	}
+	return e, err
 }
 
 func (s *JetStream) put(ctx context.Context, key string, value []byte, expect uint64, ttl time.Duration) (uint64, error) {
 	ctx, cancel := s.step(ctx)
 	defer cancel()
-	return s.keys.put(ctx, key, value, expect, ttl)
+	return s.keys.Put(ctx, key, value, expect, ttl)
 }
 
 // View returns the newest view that this process knows.
@@ -114,22 +120,25 @@ func (s *JetStream) View() membership.View { return s.watchers.get() }
 func (s *JetStream) Alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.good.IsZero() && !s.leaving && time.Since(s.good) < s.ttl-s.ttl/10
+	in := s.phase == phaseIn || s.phase == phaseBack && s.View().Has(s.me)
+	return in && !s.good.IsZero() && time.Since(s.good) < s.ttl-s.ttl/10
 }
 
 // Watch tells of every newer view.
 func (s *JetStream) Watch(fn func(membership.View)) (cancel func()) { return s.watchers.watch(fn) }
 
 // Register creates the heartbeat key and joins the view. A key of an earlier run
-// of this member is waited for until its TTL has removed it; one that somebody
+// of this member is waited for until a TTL is over; one that somebody
 // refreshes is ErrTaken. A record that does not exist is created.
 func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnLog uint64) (membership.View, error) {
 	if m.ID == "" || m.Instance == "" {
 		return membership.View{}, fmt.Errorf("register in %s: a member needs an id and an instance", s.path)
 	}
+	s.awaitView(ctx) // before there is a heartbeat to keep up
 	if err := s.claim(ctx, m); err != nil {
 		return membership.View{}, fmt.Errorf("register %s in %s: %w", m.ID, s.path, err)
 	}
+	s.rejoining() // its heartbeat is kept up from now on
 	v, err := s.change(ctx, func(v membership.View, exists bool) membership.View {
 		if !exists {
 			return membership.First(m, max(newestOnLog, s.View().Epoch), time.Now().UnixMilli())
@@ -139,6 +148,7 @@ func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnL
 	if err != nil {
 		return v, fmt.Errorf("register %s in %s: %w", m.ID, s.path, err)
 	}
+	s.enter(phaseIn)
 	s.log.Info("member registered", "id", m.ID, "instance", m.Instance, "epoch", v.Epoch, "members", len(v.Members))
 	select {
 	case <-s.registered:
@@ -148,29 +158,34 @@ func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnL
 	return v, nil
 }
 
-// claim creates the heartbeat key.
+// claim creates the heartbeat key. One of an earlier run is waited for until it has not
+// moved for a TTL, whether the server has removed it by then or not.
 func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 	key, pause := s.memberKey(m.ID), s.ttl/8
-	var seen uint64 // revision of another run's key
+	s.forget(func(k string) bool { return k != key }) // what was seen of it was long ago
+	var other uint64                                  // revision of another run's key
+	failed := false                                   // so that a trouble is told of once
 	for began := time.Now(); ; {
-		e, err := s.get(ctx, key)
+		e, free, err := s.free(ctx, m)
 		switch {
 		case err != nil:
-		case e.gone || string(e.value) == m.Instance:
-			err = s.beat(ctx, m, e.revision)
-			if err == nil {
+		case free:
+			if err = s.beat(ctx, m, e.Revision, time.Time{}); err == nil {
 				return nil
 			}
-		case seen != 0 && e.revision != seen:
-			return fmt.Errorf("%w: instance %s refreshes it; give this one another id, or stop the other", ErrTaken, e.value)
-		default:
-			if seen == 0 {
-				s.log.Info("waiting for an earlier run's heartbeat to expire", "id", m.ID, "instance", string(e.value))
-			}
-			seen = e.revision
-			if time.Since(began) > 3*s.ttl {
-				return fmt.Errorf("%w: the key of instance %s does not expire", ErrTaken, e.value)
-			}
+		case e.Gone, e.Foreign:
+		case other != 0 && e.Revision != other:
+			return fmt.Errorf("%w: instance %s refreshes it; give this one another id, or stop the other", ErrTaken, e.Value)
+		case other == 0:
+			s.log.Info("waiting for an earlier run's heartbeat to expire", "id", m.ID, "instance", string(e.Value))
+			other = e.Revision
+		}
+		if err != nil && ctx.Err() == nil && time.Since(began) > s.claimMost() {
+			return fmt.Errorf("no heartbeat could be written for %s: %w; see whether the coordination server answers, and whether the credentials of -nats-creds are for this role and id", s.claimMost(), err)
+		}
+		if err != nil && !failed && ctx.Err() == nil {
+			s.log.Warn("the first heartbeat failed, trying again", "id", m.ID, "err", err, "most", s.claimMost())
+			failed = true
 		}
 		select {
 		case <-time.After(pause):
@@ -180,8 +195,37 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 	}
 }
 
-// beat writes the own key at a known revision and remembers when it was sent.
-func (s *JetStream) beat(ctx context.Context, m membership.Member, at uint64) error {
+// free looks whether nobody else keeps up the heartbeat of a member that would begin. A
+// key that is gone may have vanished before its time if the view lists another run: that
+// one writes it anew if it lives.
+func (s *JetStream) free(ctx context.Context, m membership.Member) (bucket.Entry, bool, error) {
+	key := s.memberKey(m.ID)
+	e, err := s.get(ctx, key)
+	if err != nil {
+		return e, false, err
+	}
+	dead := s.dead(key, e)
+	if dead || !e.Gone && !e.Foreign && string(e.Value) == m.Instance {
+		return e, true, nil
+	}
+	v, _, err := s.read(ctx)
+	if err != nil {
+		return e, false, err
+	}
+	if e.Gone && (v.Has(m) || !lists(v.View, m.ID)) {
+		return e, true, nil
+	}
+	s.observe(ctx, v.View, m.ID)
+	return e, e.Gone && s.rested(s.sighted(key, e)), nil
+}
+
+// claimMost is how long the first heartbeat is tried while the store does not take it.
+func (s *JetStream) claimMost() time.Duration { return max(6*s.ttl, time.Minute) }
+
+// beat writes the own key at a known revision and remembers when it was sent. One that is
+// known to have succeeded only after a time is none, if that is not zero: peers may have
+// taken over.
+func (s *JetStream) beat(ctx context.Context, m membership.Member, at uint64, by time.Time) error {
 	s.beating <- struct{}{}
 	defer func() { <-s.beating }()
 	sent := time.Now()
@@ -190,10 +234,13 @@ func (s *JetStream) beat(ctx context.Context, m membership.Member, at uint64) er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		if s.unsure.IsZero() && !errors.Is(err, errConflict) {
+		if s.unsure.IsZero() && !errors.Is(err, bucket.ErrConflict) {
 			s.unsure = sent
 		}
 		return err
+	}
+	if !by.IsZero() && !time.Now().Before(by) {
+		return fmt.Errorf("%w: the heartbeat of %s succeeded too late", ErrExpired, m.ID)
 	}
 	s.me, s.revision, s.good, s.unsure = m, revision, sent, time.Time{}
 	return nil
@@ -214,7 +261,7 @@ func (s *JetStream) change(ctx context.Context, fn func(v membership.View, exist
 			return membership.View{}, err
 		}
 		pause := s.ttl / 20
-		if errors.Is(err, errConflict) {
+		if errors.Is(err, bucket.ErrConflict) {
 			pause = 0 // somebody else made progress
 		}
 		select {
@@ -225,53 +272,77 @@ func (s *JetStream) change(ctx context.Context, fn func(v membership.View, exist
 	}
 }
 
+// try applies fn once. Over a record that no member wrote it writes what it knows of the
+// members, or waits for somebody who knows.
 func (s *JetStream) try(ctx context.Context, fn func(v membership.View, exists bool) membership.View) (membership.View, error) {
 	before, e, err := s.read(ctx)
 	if err != nil {
-		return before, err
+		return before.View, err
 	}
-	after := fn(before, !e.gone)
-	if after.Epoch == before.Epoch {
-		s.adopt(after)
-		return after, nil
+	exists := !e.Gone
+	if e.Foreign {
+		if exists = s.View().Epoch > 0; exists {
+			before.View = s.restored()
+		} else if s.foreignFor(s.viewKey()) < s.restoreWait() {
+			return before.View, errUnrestored
+		}
+	}
+	after := record{View: fn(before.View, exists), Restored: before.Restored}
+	if after.Epoch == before.Epoch && !e.Foreign {
+		s.adopt(after.View)
+		return after.View, nil
+	}
+	if e.Foreign {
+		after.Restored = after.Epoch
 	}
 	data, err := json.Marshal(after)
 	if err != nil {
-		return before, fmt.Errorf("encode view: %w", err)
+		return before.View, fmt.Errorf("encode view: %w", err)
 	}
-	if _, err := s.put(ctx, s.viewKey(), data, e.revision, 0); err != nil {
-		return before, err
+	if _, err := s.put(ctx, s.viewKey(), data, e.Revision, 0); err != nil {
+		return before.View, err
 	}
-	s.adopt(after)
-	return after, nil
+	if e.Foreign {
+		s.log.Warn("the view was written anew over an answer of the log server", "epoch", after.Epoch, "members", len(after.Members))
+	}
+	s.adopt(after.View)
+	return after.View, nil
+}
+
+// record is the view as it stands in the store.
+type record struct {
+	membership.View
+	// Restored is the epoch under which it was last written anew over what no member
+	// wrote, by one who may not have known the newest members; 0 = never.
+	Restored uint64 `json:"restored,omitempty"`
 }
 
 // read reads the view record from the leader.
-func (s *JetStream) read(ctx context.Context) (membership.View, entry, error) {
-	return s.decode(s.get(ctx, s.viewKey()))
+func (s *JetStream) read(ctx context.Context) (record, bucket.Entry, error) {
+	return decode(s.get(ctx, s.viewKey()))
 }
 
-func (s *JetStream) decode(e entry, err error) (membership.View, entry, error) {
-	if err != nil || e.gone {
-		return membership.View{}, e, err
+func decode(e bucket.Entry, err error) (record, bucket.Entry, error) {
+	if err != nil || e.Gone || e.Foreign {
+		return record{}, e, err
 	}
-	v, err := decodeView(e.value)
-	return v, e, err
+	r, err := decodeView(e.Value)
+	return r, e, err
 }
 
 // decodeView reads a view record.
-func decodeView(data []byte) (membership.View, error) {
-	var v membership.View
+func decodeView(data []byte) (record, error) {
+	var v record
 	if err := json.Unmarshal(data, &v); err != nil {
-		return membership.View{}, fmt.Errorf("decode view: %w", err)
+		return record{}, fmt.Errorf("decode view: %w", err)
 	}
 	for i, m := range v.Members {
 		if m.ID == "" || i > 0 && v.Members[i-1].ID >= m.ID {
-			return membership.View{}, fmt.Errorf("decode view of epoch %d: members are not in order", v.Epoch)
+			return record{}, fmt.Errorf("decode view of epoch %d: members are not in order", v.Epoch)
 		}
 	}
 	if v.Epoch == 0 {
-		return membership.View{}, errors.New("decode view: it has no epoch")
+		return record{}, errors.New("decode view: it has no epoch")
 	}
 	return v, nil
 }
@@ -301,37 +372,4 @@ func (s *JetStream) Repair(ctx context.Context, newestOnLog uint64) (membership.
 		return v, fmt.Errorf("repair epoch of %s: %w", s.path, ErrStoreLost)
 	}
 	return v, nil
-}
-
-// Leave takes this member out of the view, then removes its heartbeat. Another
-// instance under its id is left alone.
-func (s *JetStream) Leave(ctx context.Context, id string) error {
-	s.mu.Lock()
-	s.leaving = true
-	me := s.me
-	s.mu.Unlock()
-	if me.ID == "" || me.ID != id {
-		return nil
-	}
-	_, err := s.change(ctx, func(v membership.View, exists bool) membership.View {
-		if !exists || !v.Has(me) {
-			return v
-		}
-		return v.Leave(id)
-	})
-	if err != nil {
-		return fmt.Errorf("leave %s: %w", s.path, err)
-	}
-	s.beating <- struct{}{} // what is under way has ended
-	defer func() { <-s.beating }()
-	s.mu.Lock()
-	revision := s.revision
-	s.mu.Unlock()
-	ctx, cancel := s.step(ctx)
-	defer cancel()
-	if err := s.keys.remove(ctx, s.memberKey(id), revision); err != nil && !errors.Is(err, errConflict) {
-		return fmt.Errorf("leave %s: %w", s.path, err)
-	}
-	s.log.Info("member left", "id", id)
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"jaque.sh/jaque/appliance/bucket"
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -16,7 +17,7 @@ import (
 const slack = 2*time.Second + pollMost
 
 // fleet runs a test in a bubble with a store of its own.
-func fleet(t *testing.T, run func(t *testing.T, b *bus.Bus, keys bucket)) {
+func fleet(t *testing.T, run func(t *testing.T, b *bus.Bus, keys keys)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := openBus(t)
@@ -24,8 +25,9 @@ func fleet(t *testing.T, run func(t *testing.T, b *bus.Bus, keys bucket)) {
 	})
 }
 
+// S098, S112: members of one store see each other come, leave and die.
 func TestMembersSeeEachOtherComeAndGo(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "engine-a", "1")
 		b := start(t, keys, Engines, "engine b/2", "1")
 		c := start(t, keys, Engines, "engine-c", "1")
@@ -57,7 +59,7 @@ func TestMembersSeeEachOtherComeAndGo(t *testing.T) {
 // T20 and a restart: a second process under a live id is refused, one that
 // follows a dead one waits for its key and replaces it.
 func TestAnIDBelongsToOneLiveProcess(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "a", "1")
 		twin := newMember(keys, Engines, "a", "2")
 		if _, err := twin.Register(t.Context(), twin.Member, 0); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "another id") {
@@ -78,7 +80,7 @@ func TestAnIDBelongsToOneLiveProcess(t *testing.T) {
 
 // T27: all die; one starts over their keys and is alone soon.
 func TestOneStartsOverAllTheDead(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		for _, id := range ids(3) {
 			start(t, keys, Engines, id, "1").kill()
 		}
@@ -88,9 +90,9 @@ func TestOneStartsOverAllTheDead(t *testing.T) {
 	})
 }
 
-// X1: the store is unreachable.
+// X1, S131: the store is unreachable.
 func TestAMemberEndsAfterOneTTLWithoutTheStore(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a, b := start(t, keys, Engines, "a", "1"), start(t, keys, Engines, "b", "1")
 		for range 3 { // a store that is away for a moment ends nothing
 			a.fault.set(true, false)
@@ -110,7 +112,7 @@ func TestAMemberEndsAfterOneTTLWithoutTheStore(t *testing.T) {
 // Whoever acts only while alive has stopped before a peer takes over, also if the
 // process stood still meanwhile.
 func TestAMemberStopsActingBeforeItsPeersTakeOver(t *testing.T) {
-	fleet(t, func(t *testing.T, b *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, b *bus.Bus, keys keys) {
 		a, c := start(t, keys, Engines, "a", "1"), start(t, keys, Engines, "c", "1")
 		time.Sleep(testTTL / 2)
 		a.fault.set(true, false)
@@ -134,7 +136,7 @@ func TestAMemberStopsActingBeforeItsPeersTakeOver(t *testing.T) {
 }
 
 func TestLostAcknowledgementsEndNothing(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a := newMember(keys, Engines, "a", "1")
 		a.run(t)
 		a.fault.set(false, true)
@@ -157,13 +159,13 @@ func TestLostAcknowledgementsEndNothing(t *testing.T) {
 // T18, T19: a process that was paused beyond its TTL finds that it is no member;
 // its late heartbeat changes nothing.
 func TestALateHeartbeatBringsNobodyBack(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a, b := start(t, keys, Engines, "a", "1"), start(t, keys, Engines, "b", "1")
 		old := a.revision
 		a.kill()
 		time.Sleep(testTTL + slack)
 		v := wantView(t, []*member{b}, "b")
-		if _, err := a.keys.put(t.Context(), a.memberKey("a"), []byte("1"), old, testTTL); !errors.Is(err, errConflict) {
+		if _, err := a.keys.Put(t.Context(), a.memberKey("a"), []byte("1"), old, testTTL); !errors.Is(err, bucket.ErrConflict) {
 			t.Errorf("a late heartbeat was taken: %v", err)
 		}
 		// The process itself wakes up.
@@ -178,7 +180,7 @@ func TestALateHeartbeatBringsNobodyBack(t *testing.T) {
 
 // H8, T17: the record is gone or goes backwards.
 func TestALostRecordEndsItsMembers(t *testing.T) {
-	fleet(t, func(t *testing.T, bus *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, bus *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "a", "1")
 		before := a.View()
 		time.Sleep(time.Second)
@@ -190,7 +192,7 @@ func TestALostRecordEndsItsMembers(t *testing.T) {
 		}
 		a.wantEnd(t, ErrExpired, 0, testTTL)
 	})
-	fleet(t, func(t *testing.T, bus *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, bus *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "a", "1")
 		purge(t, bus)
 		err := <-a.ended
@@ -198,13 +200,13 @@ func TestALostRecordEndsItsMembers(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 	})
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "a", "1")
-		e, err := keys.get(t.Context(), a.viewKey())
+		e, err := keys.Get(t.Context(), a.viewKey())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := keys.put(t.Context(), a.viewKey(), []byte(`{"epoch":3,"members":[{"id":"a","instance":"1"}]}`), e.revision, 0); err != nil {
+		if _, err := keys.Put(t.Context(), a.viewKey(), []byte(`{"epoch":3,"members":[{"id":"a","instance":"1"}]}`), e.Revision, 0); err != nil {
 			t.Fatal(err)
 		}
 		a.wantEnd(t, ErrStoreLost, 0, testTTL)
@@ -212,7 +214,7 @@ func TestALostRecordEndsItsMembers(t *testing.T) {
 }
 
 func TestNobodyLeavesOverAClosedConnection(t *testing.T) {
-	fleet(t, func(t *testing.T, b *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, b *bus.Bus, keys keys) {
 		a := start(t, keys, Engines, "a", "1")
 		b.Conn().Close()
 		began := time.Now()
@@ -226,8 +228,9 @@ func TestNobodyLeavesOverAClosedConnection(t *testing.T) {
 	})
 }
 
+// S108: what is a member of one kind is none of another.
 func TestBucketsAreApart(t *testing.T) {
-	fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
+	fleet(t, func(t *testing.T, _ *bus.Bus, keys keys) {
 		var all []*member
 		for _, path := range []string{Engines, Sinks, Notifiers} {
 			all = append(all, start(t, keys, path, "a", path))
@@ -279,13 +282,15 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-func FuzzHeaders(f *testing.F) {
-	f.Add([]byte("NATS/1.0\r\nKV-Operation: DEL\r\n\r\n"))
-	f.Add([]byte("NATS/1.0\r\nNats-Marker-Reason: MaxAge\r\n\r\n"))
-	f.Add([]byte("NATS/1.0"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if deleted(data) && !strings.Contains(strings.ToLower(string(data)), "kv-operation") && !strings.Contains(strings.ToLower(string(data)), "nats-marker-reason") {
-			t.Fatal("a key counts as gone without a reason")
-		}
-	})
+// A heartbeat counts when the key has moved, not when the store denies it: else a member
+// without a quorum would outlive its TTL.
+func TestADeniedHeartbeatIsNoHeartbeat(t *testing.T) {
+	good, unsure := time.Now(), time.Now().Add(time.Second)
+	s := &JetStream{revision: 5, good: good, unsure: unsure}
+	if s.landed(5); !s.good.Equal(good) || !s.unsure.Equal(unsure) {
+		t.Errorf("the key has not moved, and the last good heartbeat went from %s to %s", good, s.good)
+	}
+	if s.landed(7); !s.good.Equal(unsure) || s.revision != 7 || !s.unsure.IsZero() {
+		t.Errorf("the key has moved: last good %s, revision %d, unsure since %s", s.good, s.revision, s.unsure)
+	}
 }

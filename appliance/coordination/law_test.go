@@ -14,12 +14,13 @@ import (
 )
 
 // What happens to a fleet in the property below.
-var happenings = []string{"start", "start", "kill", "leave", "cut", "heal", "lose acks", "wait"}
+var happenings = []string{"start", "start", "kill", "leave", "cut", "heal", "lose acks", "wait", "overwrite heartbeat", "overwrite view"}
 
 // lawFleet is the fleet of one run of the property.
 type lawFleet struct {
 	t     *testing.T
-	keys  bucket
+	keys  keys
+	bus   *bus.Bus
 	live  map[string]*member
 	all   []*member
 	count int
@@ -52,8 +53,14 @@ func (f *lawFleet) step(what, id string) {
 		m.fault.set(false, false)
 	case what == "lose acks":
 		m.fault.set(false, true)
+	case what == "overwrite heartbeat":
+		f.overwrite(m.memberKey(id))
+	case what == "overwrite view":
+		f.overwrite(m.viewKey())
 	}
 }
+
+func (f *lawFleet) overwrite(key string) { overwrite(f.t, f.bus, key, answers[f.count%len(answers)]) }
 
 // reap forgets the processes that ended by themselves.
 func (f *lawFleet) reap() {
@@ -64,7 +71,8 @@ func (f *lawFleet) reap() {
 	}
 }
 
-// For any order of starts, deaths, leaves, partitions and lost answers: an epoch
+// For any order of starts, deaths, leaves, partitions, lost answers and answers of the
+// server that are stored over keys: an epoch
 // never stands for two sets of members, nobody sees epochs go back, and once the
 // store answers again the view is exactly the processes that live.
 func TestViewsAgreeWhateverHappens(t *testing.T) {
@@ -76,8 +84,8 @@ func TestViewsAgreeWhateverHappens(t *testing.T) {
 	}), 3, 15)
 	for seed := range 8 {
 		script := steps.Example(seed)
-		fleet(t, func(t *testing.T, _ *bus.Bus, keys bucket) {
-			f := &lawFleet{t: t, keys: keys, live: map[string]*member{}}
+		fleet(t, func(t *testing.T, b *bus.Bus, keys keys) {
+			f := &lawFleet{t: t, keys: keys, bus: b, live: map[string]*member{}}
 			for _, s := range script {
 				f.reap()
 				f.step(s[0], s[1])

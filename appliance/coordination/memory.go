@@ -41,6 +41,19 @@ func (s *Memory) Leave(_ context.Context, id string) error {
 	return nil
 }
 
+// StepOut takes the member out, unless it is the only one.
+func (s *Memory) StepOut(_ context.Context, id string) (membership.View, error) {
+	var err error
+	v := s.change(func(v membership.View) membership.View {
+		after := v.Leave(id)
+		if err = outOf(v, after); err != nil {
+			return v
+		}
+		return after
+	})
+	return v, err
+}
+
 func (s *Memory) change(fn func(membership.View) membership.View) membership.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,6 +17,7 @@ type metrics struct {
 	members prometheus.Gauge
 	epoch   prometheus.Gauge
 	expired prometheus.Counter
+	foreign prometheus.Counter
 }
 
 // newMetrics makes every label value that exists, at zero.
@@ -44,12 +45,16 @@ func newMetrics(reg prometheus.Registerer, path string) *metrics {
 			Namespace: ns, Subsystem: sub, Name: "expired_total", ConstLabels: labels,
 			Help: "Members that this process found dead.",
 		}),
+		foreign: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "foreign_entries_total", ConstLabels: labels,
+			Help: "Heartbeats and views over which an answer of the log server was stored; somebody has it do so.",
+		}),
 	}
 	for _, l := range beatLabels {
 		m.beats.WithLabelValues(l)
 	}
 	if reg != nil {
-		reg.MustRegister(m.beats, m.last, m.members, m.epoch, m.expired)
+		reg.MustRegister(m.beats, m.last, m.members, m.epoch, m.expired, m.foreign)
 	}
 	return m
 }

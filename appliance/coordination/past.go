@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
+	"jaque.sh/jaque/appliance/bucket"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -17,21 +17,21 @@ type Past struct {
 	// View is the newest one; epoch 0 = there was never a record, or it was lost.
 	View membership.View
 	Time time.Time // when it was written, by the server's clock; zero = never
+	// Hidden: something that no member wrote stands in its place.
+	Hidden bool
 }
 
 // Before returns what there was in a bucket.
-func Before(ctx context.Context, nc *nats.Conn, bucket, path string) (Past, error) {
-	js, err := jetstream.New(nc)
+func Before(ctx context.Context, nc *nats.Conn, name, path string) (Past, error) {
+	b, err := bucket.New(nc, name)
 	if err != nil {
 		return Past{}, fmt.Errorf("look for earlier members of %s: %w", path, err)
 	}
-	keys := &kvBucket{nc: nc, js: js, name: bucket}
-	e, err := keys.get(ctx, path+"/view")
-	if err != nil || e.gone {
-		return Past{}, err
+	v, e, err := decode(b.Get(ctx, path+"/view"))
+	if err != nil || e.Gone || e.Foreign {
+		return Past{Hidden: e.Foreign}, err
 	}
-	v, err := decodeView(e.value)
-	return Past{View: v, Time: e.time}, err
+	return Past{View: v.View, Time: e.Time}, nil
 }
 
 // Empty tells since when a bucket was without members until one registered as the
@@ -39,7 +39,7 @@ func Before(ctx context.Context, nc *nats.Conn, bucket, path string) (Past, erro
 // never were any; ok is false if that is not known.
 func (p Past) Empty(v membership.View, began time.Time) (since time.Time, ok bool) {
 	switch {
-	case len(v.Members) != 1 || len(p.View.Members) > 0:
+	case p.Hidden || len(v.Members) != 1 || len(p.View.Members) > 0:
 		return time.Time{}, false
 	case p.View.Epoch == 0: // the first view of a record takes its epoch from the clock
 		return time.Time{}, began.UnixMilli() > 0 && v.Epoch >= uint64(began.UnixMilli())

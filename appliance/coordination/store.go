@@ -18,6 +18,12 @@ type Store interface {
 	// Leave takes the member out at once, so that others need not wait for its
 	// TTL. Only the member itself leaves.
 	Leave(ctx context.Context, id string) error
+	// StepOut takes the member out of the view as Leave does, while its process goes on:
+	// views are followed, Run does not end, and Register makes it a member again, under
+	// a newer epoch. It fails with ErrLast, and changes nothing, where no other member
+	// would be left. After any other failure it is not known whether the member is out;
+	// Register settles that too.
+	StepOut(ctx context.Context, id string) (membership.View, error)
 	// View returns the newest view that this process knows, epoch 0 before
 	// Register.
 	View() membership.View
@@ -26,7 +32,7 @@ type Store interface {
 	Watch(fn func(membership.View)) (cancel func())
 	// Alive tells whether this process may act as a member by its own clock: its peers
 	// have not declared it dead, and will not at once. It is false before Register
-	// and after Leave.
+	// and after Leave or StepOut.
 	Alive() bool
 	// Run keeps the membership until ctx ends, then returns nil. It calls ready
 	// once. An error says why this process is no member any more: it must end,
@@ -54,6 +60,8 @@ var (
 	ErrTaken = errors.New("coordination: the id is taken by another live process")
 	// ErrExpired: the peers have declared this process dead, or will have.
 	ErrExpired = errors.New("coordination: membership expired")
+	// ErrLast: the member is the only one, and nobody would take over from it.
+	ErrLast = errors.New("coordination: no other member is there")
 	// ErrStoreLost: the view record is missing or older than one seen before.
 	ErrStoreLost = errors.New("coordination: the store has lost its record")
 )

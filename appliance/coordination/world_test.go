@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jaque.sh/jaque/appliance/bucket"
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -27,8 +28,12 @@ func openBus(t testing.TB) *bus.Bus {
 	return b
 }
 
-func bucketOf(b *bus.Bus) bucket {
-	return &kvBucket{nc: b.Conn(), js: b.JetStream(), name: b.Names().Members}
+func bucketOf(b *bus.Bus) keys {
+	k, err := bucket.New(b.Conn(), b.Names().Members)
+	if err != nil {
+		panic(err) // only for options that do not exist
+	}
+	return k
 }
 
 // errCut is what a member sees that is cut off from the store.
@@ -36,7 +41,7 @@ var errCut = errors.New("cut off")
 
 // faulty puts faults between a member and the store.
 type faulty struct {
-	bucket
+	keys
 	mu       sync.Mutex
 	cut      bool // requests hang until their time is over
 	loseAcks bool // writes happen, their outcome stays unknown
@@ -54,21 +59,21 @@ func (f *faulty) state() (cut, loseAcks bool) {
 	return f.cut, f.loseAcks
 }
 
-func (f *faulty) get(ctx context.Context, key string) (entry, error) {
+func (f *faulty) Get(ctx context.Context, key string) (bucket.Entry, error) {
 	if cut, _ := f.state(); cut {
 		<-ctx.Done()
-		return entry{}, errCut
+		return bucket.Entry{}, errCut
 	}
-	return f.bucket.get(ctx, key)
+	return f.keys.Get(ctx, key)
 }
 
-func (f *faulty) put(ctx context.Context, key string, value []byte, expect uint64, ttl time.Duration) (uint64, error) {
+func (f *faulty) Put(ctx context.Context, key string, value []byte, expect uint64, ttl time.Duration) (uint64, error) {
 	cut, lose := f.state()
 	if cut {
 		<-ctx.Done()
 		return 0, errCut
 	}
-	revision, err := f.bucket.put(ctx, key, value, expect, ttl)
+	revision, err := f.keys.Put(ctx, key, value, expect, ttl)
 	if lose {
 		<-ctx.Done()
 		return 0, errCut
@@ -89,8 +94,8 @@ type member struct {
 }
 
 // newMember makes a process that has not registered yet.
-func newMember(keys bucket, path, id, instance string) *member {
-	f := &faulty{bucket: keys}
+func newMember(keys keys, path, id, instance string) *member {
+	f := &faulty{keys: keys}
 	return &member{
 		JetStream: open(f, Options{Path: path, TTL: testTTL, Registerer: prometheus.NewRegistry()}),
 		Member:    membership.Member{ID: id, Instance: instance}, fault: f, ended: make(chan error, 1),
@@ -111,7 +116,7 @@ func (m *member) run(t testing.TB) {
 }
 
 // start makes a process that is a member.
-func start(t testing.TB, keys bucket, path, id, instance string) *member {
+func start(t testing.TB, keys keys, path, id, instance string) *member {
 	t.Helper()
 	m := newMember(keys, path, id, instance)
 	m.run(t)

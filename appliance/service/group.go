@@ -31,12 +31,15 @@ type Group struct {
 	parts  []*part
 	failed atomic.Pointer[Error] // of the first service that ended by itself
 	ended  chan struct{}         // closed when failed is set
+
+	haste   atomic.Pointer[haste] // nil while there is time
+	hurried chan struct{}         // closed when haste is set
 }
 
 // New checks the services: names are unique, every need exists, nothing needs
 // itself on any way round. It starts nothing.
 func New(logger *slog.Logger, services []Service) (*Group, error) {
-	g := &Group{log: logger, ended: make(chan struct{})}
+	g := &Group{log: logger, ended: make(chan struct{}), hurried: make(chan struct{})}
 	byName := make(map[string]*part, len(services))
 	for _, s := range services {
 		if s.Name == "" || s.Run == nil {
@@ -108,8 +111,11 @@ func (g *Group) result(first *Error) error {
 			continue
 		}
 		if first != nil && p.Name == first.Service {
-			if errors.Is(p.err, first.Err) {
+			switch cut := (*unstopped)(nil); {
+			case errors.Is(p.err, first.Err):
 				first = &Error{p.Name, p.err} // with what happened while it tidied up
+			case errors.As(p.err, &cut):
+				first = &Error{p.Name, errors.Join(first.Err, p.err)}
 			}
 			continue
 		}

@@ -75,10 +75,7 @@ func (p *part) usersGone(stopping context.Context) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		<-stopping.Done()
-		for _, user := range p.users {
-			<-user.done
-		}
+		p.mayStop(stopping)
 	}()
 	return gone
 }
@@ -89,16 +86,23 @@ func (p *part) awaitReturn(returned <-chan error) error {
 	if limit <= 0 {
 		limit = DefaultStopTimeout
 	}
+	began := time.Now()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	select {
-	case err := <-returned:
-		if errors.Is(err, context.Canceled) {
-			return nil
+	hurried := p.group.hurried
+	for {
+		select {
+		case err := <-returned:
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		case <-hurried:
+			hurried = nil
+			timer.Reset(min(limit-time.Since(began), time.Until(p.group.haste.Load().end)))
+		case <-timer.C:
+			return p.giveUp(time.Since(began))
 		}
-		return err
-	case <-timer.C:
-		return fmt.Errorf("it did not stop within %s", limit)
 	}
 }
 

@@ -19,6 +19,9 @@ type Service struct {
 	// StopTimeout is how long Run may take to return after its context ended;
 	// then the process goes on stopping without it. 0 = DefaultStopTimeout.
 	StopTimeout time.Duration
+	// Last says that also in a hurry (FailFast) this service is told to stop only after
+	// those that need it, or when half of the time is over.
+	Last bool
 	// Run blocks until ctx ends and then returns nil. It calls ready once, when
 	// others may rely on it. Returning before ctx ends, even nil, means that
 	// the part stopped by itself.
