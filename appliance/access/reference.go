@@ -7,12 +7,14 @@ import (
 
 const referenceHead = `# Security of a split deployment
 
+Section: Reference · Next: [The API for operators](api.md) · Index: [llms.txt](../llms.txt)
+
 This page is generated from the table that the program itself uses (` + "`go test ./appliance/access -update`" + `).
 
 The embedded log server listens nowhere unless ` + "`-nats-listen HOST:PORT`" + ` is given. Then it speaks TLS only and
 lets in nobody but its users. ` + "`jaque credentials ROLE`" + ` makes a user and one file, with which a process of that
 role gets in: it holds a secret key, what it is for, and the authority of the server's certificate. A server
-that runs takes new users in within a second or two and ends the connections of those that
+that runs takes new users in after about two seconds and ends the connections of those that
 ` + "`jaque credentials revoke NAME`" + ` removed.
 
     jaque -target engine -config site.cue -queue embedded -nats-listen 0.0.0.0:4222
@@ -29,6 +31,9 @@ ones can be revoked separately.
 - An external nats-server gets the same rights from ` + "`packaging/nats/nats-server.conf`" + ` or ` + "`jaque credentials ROLE -nats-conf`" + `.
 - A process whose credentials are wrong or missing ends at once with an error that says so; one that is revoked
   while it runs ends too.
+- In a cluster the users are those of all members: whichever makes or revokes one, the others know within seconds,
+  and one that was away when it is back. Members tell each other on ` + "`jaque.cluster.>`" + `, where no credentials may publish.
+  A revoked user leaves a file in ` + "`users/`" + ` that says so; a file removed by hand comes back from the other members.
 
 ## What rights cannot say
 
@@ -43,12 +48,26 @@ has the server deliver what is stored, as it is, to a subject of their choice. T
   item of its own zone. The readers do not take them: commands and results count only if they have an inbox for
   the answer and were not delivered from a stream; on the log, what the server delivered from a stream and what
   is no event is passed over and counted. Delivery to the server's own interface is refused.
-- Every role can have answers of the server stored on the log. They are passed over, but take space: short error
-  texts from a worker; from ui, sink and notifier also answers as long as their request. Revoke who does that.
+- Every role can have answers of the server stored on the log, under the keys of members and sinks, and among the
+  snapshots: short texts from a worker, and items of its own zone; from ui, sink and notifier also answers as long as
+  their request. No setting of a NATS server refuses that. Nobody takes them for anything: on the log they are passed
+  over; under a key they are recognised, because what jaque writes there has both a comparison and a life time in its
+  headers, and are written over. A heartbeat that was hidden so counts until its member has had the time to renew it,
+  a view is restored by the members that know it, a sink goes on from the position below. Buckets are bounded in
+  entries and bytes, a full one still takes the next value of every key that is there, and an engine removes what is
+  foreign. ` + "`jaque_journal_skipped_events_total{reason=\"foreign\"}`, `jaque_membership_foreign_entries_total`,\n  `jaque_sink_foreign_positions_total` and `jaque_bus_foreign_keys_total`" + ` count them, the log tells of them once. On the
+  log they take space. Who floods a key for longer than a member's time to live ends that member. Revoke who does that.
 - A notifier writes on the log itself. The server sees to it that it does so on the subjects of outcomes only, not
-  to what it says there: let it run where you would let an engine run.
+  to what it says there: let it run where you would let an engine run. It cannot make the log take an engine's
+  decisions for sent before: the ids of the messages cannot be guessed, and what the log calls a duplicate counts
+  only once it was read there (` + "`jaque_journal_taken_ids_total`" + `).
 
 What a worker says of its zone is believed: it can report any result for the objects of that zone.
+
+Commands are believed too. Whoever may publish to ` + "`jaque.work.cmd.ingress`" + ` (a ui) or to ` + "`jaque.cmd.*`" + ` (engines, which
+forward to each other) has any command carried out, and whoever has the rights of an engine can write results and
+members as well: these credentials are full control over the monitoring. ` + "`-api-token`" + ` guards the API's listener and not
+these subjects, and jaque itself checks nobody's rights there; the server's users and the network are the gate.
 
 ## Who may do what
 

@@ -6,6 +6,7 @@ import (
 	"jaque.sh/jaque/appliance/access/credential"
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/forward"
 	"jaque.sh/jaque/appliance/ingress"
 	"jaque.sh/jaque/appliance/queue"
 )
@@ -33,6 +34,8 @@ func Rights(h Holder) []Right {
 		return slices.Concat([]Right{mine}, reader(n), []Right{positions(n), members(n, coordination.Sinks)})
 	case Notifier:
 		return slices.Concat([]Right{mine}, reader(n), []Right{history(n), outcomes(n), members(n, coordination.Notifiers)})
+	case Backup:
+		return []Right{mine, {For: "see what streams there are", Publish: each(streams(n), "$JS.API.STREAM.INFO.", "")}, copies(n), {For: "verify the log", Publish: consumer(n.Log)}}
 	}
 	return nil
 }
@@ -69,6 +72,9 @@ func engine(n bus.Names, h Holder) []Right {
 		{For: "declare streams and buckets", Publish: slices.Concat([]string{"$JS.API.INFO"},
 			each(all, "$JS.API.STREAM.INFO.", ""), each(all, "$JS.API.STREAM.CREATE.", ""), each(all, "$JS.API.STREAM.UPDATE.", ""))},
 		{For: "write events", Publish: []string{n.LogRoot + ".>", n.ResultRoot + ".>", "$JS.API.STREAM.MSG.GET." + n.Log}},
+		{For: "remove from the buckets what no process wrote", Publish: []string{
+			"$JS.API.STREAM.PURGE.KV_" + n.Members, "$JS.API.STREAM.PURGE.KV_" + n.State, "$JS.API.STREAM.MSG.GET.KV_" + n.Members, "$JS.API.STREAM.MSG.GET.KV_" + n.State,
+		}},
 		{For: "write snapshots", Publish: []string{"$O." + n.Snapshots + ".>", "$JS.API.STREAM.PURGE.OBJ_" + n.Snapshots}},
 		follow(n), snapshots(n), history(n),
 		{For: "hand out work and take results", Publish: work.Publish, Subscribe: work.Subscribe},
@@ -117,6 +123,12 @@ func outcomes(n bus.Names) Right {
 	return Right{For: "write outcomes of notifications", Publish: []string{n.LogRoot + ".*.outcome"}}
 }
 
+// copies have the server send whole streams.
+func copies(n bus.Names) Right {
+	return Right{For: "take backups", Publish: slices.Concat(
+		each(n.Kept(), "$JS.API.STREAM.SNAPSHOT.", ""), each(n.Kept(), "$JS.SNAPSHOT.ACK.", ".>"))}
+}
+
 // positions are how far each sink has come. What a holder has written it must not have
 // delivered by a direct get or a consumer: the server sends that to any subject. The
 // right to read covers the whole bucket, so that nothing secret may stand there.
@@ -142,8 +154,15 @@ func submit(h Holder) Right {
 	return Right{For: "submit commands", Publish: []string{ingress.Subject(h.Prefix)}}
 }
 
+// commands reach an engine from processes that only read, and from other engines.
 func commands(h Holder) []Right {
-	return []Right{{For: "take commands", Subscribe: []string{ingress.Subject(h.Prefix)}, Publish: []string{"_INBOX.ui.*.>"}}}
+	return []Right{
+		{For: "take commands", Subscribe: []string{ingress.Subject(h.Prefix)}, Publish: []string{"_INBOX.ui.*.>"}},
+		{
+			For:       "forward commands to the engines that own their objects, and take those of its own",
+			Subscribe: []string{forward.Subject(h.Prefix, h.ID)}, Publish: []string{forward.Everywhere(h.Prefix), "_INBOX.engine.*.>"},
+		},
+	}
 }
 
 // fleet is what workers say of themselves.

@@ -18,10 +18,13 @@ const (
 	UI       Role = "ui"
 	Sink     Role = "sink"
 	Notifier Role = "notifier"
+	// Backup is no role of a process that stays: it reads everything, for "jaque backup"
+	// and "jaque log verify".
+	Backup Role = "backup"
 )
 
 // Roles returns them in the order of documentation.
-func Roles() []Role { return []Role{Engine, Worker, UI, Sink, Notifier} }
+func Roles() []Role { return []Role{Engine, Worker, UI, Sink, Notifier, Backup} }
 
 // ParseRole reads the name of a role.
 func ParseRole(name string) (Role, error) {

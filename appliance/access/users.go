@@ -12,7 +12,6 @@ import (
 
 	"github.com/nats-io/nkeys"
 
-	"jaque.sh/jaque/appliance/access/owner"
 	"jaque.sh/jaque/appliance/bus"
 )
 
@@ -25,6 +24,12 @@ type Record struct {
 	Prefix string    `json:"prefix,omitempty"`
 	Key    string    `json:"key"` // public
 	Made   time.Time `json:"made"`
+	// Changed is when the record was last changed, in milliseconds since 1970, and always
+	// more than it was before: of two records about one name the later one counts.
+	Changed int64 `json:"changed,omitempty"`
+	// Revoked says that the user is none any more. The record stays, so that other members
+	// of a cluster learn of it whenever they are back.
+	Revoked bool `json:"revoked,omitempty"`
 }
 
 // Holder returns who has the rights.
@@ -67,47 +72,34 @@ func CheckName(name string) error {
 
 func (u Users) path(name string) string { return filepath.Join(u.dir, name+suffix) }
 
-// Add records a user. The file appears as a whole; a name is never taken over.
+// Add records a user, under the name of one that was revoked too. The file appears as a
+// whole; a name is never taken over.
 func (u Users) Add(r Record) error {
 	if err := CheckName(r.Name); err != nil {
 		return fmt.Errorf("add user: %w", err)
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("add user %s: %w", r.Name, err)
-	}
-	if err := os.MkdirAll(u.dir, 0o700); err != nil {
-		return fmt.Errorf("add user %s: %w", r.Name, err)
-	}
-	f, err := os.CreateTemp(u.dir, ".new-*") // with mode 0600
-	if err != nil {
-		return fmt.Errorf("add user %s: %w", r.Name, err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(data, '\n'))
-	// Root may make users for a service that runs under a user of its own.
-	err = errors.Join(err, f.Sync(), f.Close(), owner.Like(u.dir, filepath.Dir(u.dir)), owner.Like(f.Name(), u.dir))
-	if err != nil {
-		return fmt.Errorf("add user %s: %w", r.Name, err)
-	}
-	err = os.Link(f.Name(), u.path(r.Name))
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("add user %s: %w", r.Name, ErrExists)
-	}
+	err := u.locked(func() error {
+		before, err := u.read(r.Name)
+		switch {
+		case err == nil && !before.Revoked:
+			return ErrExists
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return fmt.Errorf("%w: %w; remove it with \"jaque credentials revoke %s\"", ErrExists, err, r.Name)
+		}
+		r.Changed, r.Revoked = later(before.Changed), false
+		return u.write(r)
+	})
 	if err != nil {
 		return fmt.Errorf("add user %s: %w", r.Name, err)
 	}
 	return nil
 }
 
-// Remove removes a user; a server that runs ends its connections.
+// Remove revokes a user; a server that runs ends its connections.
 func (u Users) Remove(name string) error {
 	err := CheckName(name)
 	if err == nil {
-		err = os.Remove(u.path(name))
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		err = ErrNoUser
+		err = u.revoke(name)
 	}
 	if err != nil {
 		return fmt.Errorf("remove user %s: %w", name, err)
@@ -115,8 +107,32 @@ func (u Users) Remove(name string) error {
 	return nil
 }
 
-// List returns the users by name.
+func (u Users) revoke(name string) error {
+	if _, err := os.Stat(u.path(name)); errors.Is(err, os.ErrNotExist) {
+		return ErrNoUser
+	}
+	return u.locked(func() error {
+		before, err := u.read(name)
+		if errors.Is(err, os.ErrNotExist) || err == nil && before.Revoked {
+			return ErrNoUser
+		}
+		// A record that cannot be read is revoked too, whoever it was of.
+		before.Name, before.Changed, before.Revoked = name, later(before.Changed), true
+		return u.write(before)
+	})
+}
+
+// later is when a record is changed whose last change is given.
+func later(before int64) int64 { return max(before+1, time.Now().UnixMilli()) }
+
+// List returns the users by name, without those that were revoked.
 func (u Users) List() ([]Record, error) {
+	all, err := u.Records()
+	return slices.DeleteFunc(all, func(r Record) bool { return r.Revoked }), err
+}
+
+// Records returns everything that is recorded, by name.
+func (u Users) Records() ([]Record, error) {
 	entries, err := os.ReadDir(u.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -148,40 +164,69 @@ func (u Users) read(name string) (Record, error) {
 	if err == nil {
 		err = json.Unmarshal(data, &r)
 	}
-	switch {
-	case err != nil:
-		return r, err
-	case r.Name != name:
-		return r, fmt.Errorf("it is that of user %.40q", r.Name)
-	case !slices.Contains(Roles(), r.Role):
-		return r, fmt.Errorf("%.40q is no role", r.Role)
-	case !nkeys.IsValidPublicUserKey(r.Key):
-		return r, errors.New("it has no public key of a user")
+	if err == nil && r.Name != name {
+		err = fmt.Errorf("it is that of user %.40q", r.Name)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return Record{}, err
 	}
 	return r, nil
+}
+
+// check says why a record is none.
+func (r *Record) check() error {
+	switch {
+	case r.Revoked: // whatever it was
+	case !slices.Contains(Roles(), r.Role):
+		return fmt.Errorf("%.40q is no role", r.Role)
+	case !nkeys.IsValidPublicUserKey(r.Key):
+		return errors.New("it has no public key of a user")
+	}
+	return CheckName(r.Name)
 }
 
 // Source returns what the embedded server asks for its users. It reads their files
 // only when they have changed.
 func (u Users) Source() func() ([]bus.User, error) {
-	var last string
+	read := u.Watch()
 	var users []bus.User
 	return func() ([]bus.User, error) {
-		state, err := u.state()
-		if err != nil || state == last && last != "" {
+		all, changed, err := read()
+		if err != nil || !changed {
 			return users, err
 		}
-		all, err := u.List()
-		if err != nil {
-			return users, err
-		}
-		users, last = nil, state
+		users = nil
 		for _, r := range all {
+			if r.Revoked {
+				continue
+			}
 			user := bus.User{Name: r.Name, Key: r.Key}
 			user.Publish, user.Subscribe = Subjects(Rights(r.Holder()))
 			users = append(users, user)
 		}
 		return users, nil
+	}
+}
+
+// Watch returns what reads all records, as Records does, and tells whether a file has
+// changed since it last did so without an error; if not, the records are those of before.
+func (u Users) Watch() func() (all []Record, changed bool, err error) {
+	var last string
+	var all []Record
+	return func() ([]Record, bool, error) {
+		state, err := u.state()
+		if err != nil || state == last {
+			return all, false, err
+		}
+		now, err := u.Records()
+		if err != nil {
+			return all, false, err
+		}
+		all, last = now, state
+		return all, true, nil
 	}
 }
 
@@ -196,7 +241,7 @@ func (u Users) state() (string, error) {
 	}
 	var b strings.Builder
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
+		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), suffix) {
 			fmt.Fprintf(&b, "%s %d %d\n", e.Name(), info.Size(), info.ModTime().UnixNano())
 		}
 	}

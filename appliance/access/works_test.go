@@ -13,6 +13,7 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/forward"
 	"jaque.sh/jaque/appliance/ingress"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/queue"
@@ -35,6 +36,7 @@ func TestEveryRoleWorksWithItsRights(t *testing.T) {
 			ui := p.join(t, "ui", bus.Options{Attach: true})
 			reads(t, ui, at)
 			submits(t, engine, ui)
+			forwards(t, engine, p.join(t, "engine", bus.Options{Bare: true}))
 			sees(t, p, ui)
 			sink := p.join(t, "sink", bus.Options{Attach: true})
 			reads(t, sink, at)
@@ -216,10 +218,38 @@ func submits(t *testing.T, engine, ui *bus.Bus) {
 	}
 }
 
+// otherEngine is one that carries out what others forward to it.
+type otherEngine struct{}
+
+func (otherEngine) Take(context.Context, forward.Command) (journal.Position, *forward.Failure) {
+	return journal.Position{}, nil
+}
+
+func forwards(t *testing.T, to, from *bus.Bus) {
+	t.Helper()
+	s, err := forward.NewServer(to.Conn(), forward.ServerOptions{ID: "engine", Engine: otherEngine{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan struct{})
+	go func() { _ = s.Run(t.Context(), func() { close(ready) }) }()
+	<-ready
+	c, err := forward.NewClient(from.Conn(), forward.ClientOptions{From: "e2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	action := operate.Action{Object: "web01", Command: fold.Acknowledge{Author: "ann"}}
+	if _, err := c.Forward(ctx, "engine", forward.Command{ID: "abcd.1", Action: action}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // keeps is how a sink keeps its position.
 func keeps(t *testing.T, b *bus.Bus) {
 	t.Helper()
-	k, err := position.New(b.Conn(), b.Names().State)
+	k, err := position.New(b.Conn(), b.Names().State, position.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ func holders() []Holder {
 		{Role: UI, ID: "ui"},
 		{Role: Sink, ID: "sink"},
 		{Role: Notifier, ID: "notifier"},
+		{Role: Backup, ID: "backup"},
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -42,8 +44,11 @@ type Authority struct {
 
 // Open reads the authority below a data folder and makes it if there is none. Two
 // processes that make it at once end up with the same one.
-func Open(data string) (*Authority, error) {
-	folder := filepath.Join(data, "tls")
+func Open(data string) (*Authority, error) { return OpenIn(data, "tls") }
+
+// OpenIn is Open for an authority in a folder of another name below the data folder.
+func OpenIn(data, name string) (*Authority, error) {
+	folder := filepath.Join(data, name)
 	a, err := read(folder)
 	if !errors.Is(err, os.ErrNotExist) {
 		return a, err
@@ -146,7 +151,7 @@ func serial() *big.Int {
 // Server returns the settings of a server under names and addresses. Its key lives
 // in memory only; the certificate is signed anew while the process runs.
 func (a *Authority) Server(names []string) (*tls.Config, error) {
-	s := &signer{authority: a, names: append([]string{ServerName}, names...)}
+	s := &signer{authority: a, names: append([]string{ServerName}, names...), usage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	cert, err := s.certificate()
 	if err != nil {
 		return nil, err
@@ -163,10 +168,44 @@ func (a *Authority) Server(names []string) (*tls.Config, error) {
 	}, nil
 }
 
+// Peer returns the settings of one of several servers of a name that know each other
+// by this authority, on both sides of a connection. As those of Server, its key lives in
+// memory only, and the certificate is signed anew while the process runs.
+func (a *Authority) Peer(name string) (*tls.Config, error) {
+	s := &signer{authority: a, names: []string{name}, usage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	if _, err := s.certificate(); err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert,
+		GetCertificate:       func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.certificate() },
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.certificate() },
+	}, nil
+}
+
+// Files returns what the authority is made of, by the names of its files, for another
+// machine that is to be one of the same. The key is a secret.
+func (a *Authority) Files() (map[string][]byte, error) {
+	secret, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, fmt.Errorf("write the key of the certificate authority: %w", err)
+	}
+	return map[string][]byte{certFile: a.PEM(), keyFile: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})}, nil
+}
+
+// Fingerprint is the SHA-256 of the certificate in hexadecimal form.
+func (a *Authority) Fingerprint() string {
+	sum := sha256.Sum256(a.cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
 // signer holds the certificate in use.
 type signer struct {
 	authority *Authority
 	names     []string
+	usage     []x509.ExtKeyUsage
 
 	mu   sync.Mutex
 	cert *tls.Certificate
@@ -179,7 +218,7 @@ func (s *signer) certificate() (*tls.Certificate, error) {
 	if s.cert != nil && now.Before(s.cert.Leaf.NotAfter.Add(-renewBefore)) {
 		return s.cert, nil
 	}
-	cert, err := s.authority.sign(s.names, now)
+	cert, err := s.authority.sign(s.names, s.usage, now)
 	if err != nil {
 		return nil, fmt.Errorf("make the log server's certificate: %w", err)
 	}
@@ -187,7 +226,7 @@ func (s *signer) certificate() (*tls.Certificate, error) {
 	return cert, nil
 }
 
-func (a *Authority) sign(names []string, now time.Time) (*tls.Certificate, error) {
+func (a *Authority) sign(names []string, usage []x509.ExtKeyUsage, now time.Time) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -195,7 +234,7 @@ func (a *Authority) sign(names []string, now time.Time) (*tls.Certificate, error
 	template := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: ServerName},
 		NotBefore: now.Add(-skew), NotAfter: now.Add(serverLife),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: usage,
 	}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
