@@ -1,0 +1,340 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/command"
+)
+
+// Subjects of the conversation inside a cluster. Nobody but the members' own
+// connections, and commands that come over the socket of a data folder, may use them.
+const (
+	whoSubject = "jaque.cluster.who" // every member answers
+	askSubject = "jaque.cluster.ask" // + "." + id: one member answers
+)
+
+// Bounds of the conversation inside a cluster.
+const (
+	whoWait   = time.Second
+	askWait   = 90 * time.Second // a removal waits for the cluster
+	learnEach = 15 * time.Second
+)
+
+// Keeper is the server's part in the cluster, as *bus.Bus is.
+type Keeper interface {
+	Status(ctx context.Context) (bus.Status, error)
+	Remove(ctx context.Context, name string) error
+	RemoveLost(ctx context.Context, names ...string) error
+	Trouble() []string
+	// Barred are names that were taken out so lately that they cannot come back yet, with
+	// the time that is left.
+	Barred() map[string]time.Duration
+}
+
+// Answers tells commands and the other members of this member, removes members when it
+// is asked to, and keeps the addresses of all of them in the data folder.
+type Answers struct {
+	Conn    *nats.Conn // inside the process
+	Keeper  Keeper
+	Self    Member // of this member
+	Version string
+	// Data is the data folder whose settings are kept right; "" = they are flags.
+	Data string
+	// Engines tells how the engines share the objects; nil = this member runs none.
+	Engines func() *Engines
+	// Users tells who may connect here; nil = the member does not say.
+	Users func() *UserList
+	// Driller moves the objects of this member away for a drill; nil = it runs no engine.
+	Driller Driller
+	Logger  *slog.Logger
+
+	mu sync.Mutex // held while the settings change
+
+	lately sync.Mutex // guards what follows
+	others []Other    // as they were last heard, also those that are away
+}
+
+// Question is what a command wants of a member.
+type Question struct {
+	Remove string `json:"remove,omitempty"` // this member is to be taken out; "" = the report is wanted
+	Lost   bool   `json:"lost,omitempty"`   // without a quorum
+	// Drill is about a drill of the failover, and not for the report; nil = it is not.
+	Drill *DrillOrder `json:"drill,omitempty"`
+}
+
+// Reply is the answer.
+type Reply struct {
+	Error  string       `json:"error,omitempty"`
+	Report *Report      `json:"report,omitempty"`
+	Drill  *DrillReport `json:"drill,omitempty"`
+}
+
+// ErrSilent: a process serves the data folder, and does not answer as a member.
+var ErrSilent = errors.New("the process of this data folder does not answer: it waits for a quorum as its log says, is starting, or is no member of a cluster")
+
+// Ask asks the member of a connection. Without an answer it fails with ErrSilent.
+func Ask(ctx context.Context, nc *nats.Conn, q Question) (*Report, error) {
+	r, err := askMember(ctx, nc, nc.ConnectedServerName(), q)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, ErrSilent
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.Report, nil
+}
+
+// Refused tells whether a login was refused. Over the socket of a data folder that happens
+// only in the moment in which the server takes in other users: try again.
+func Refused(err error) bool { return errors.Is(err, nats.ErrAuthorization) }
+
+// askMember asks one member.
+func askMember(ctx context.Context, nc *nats.Conn, id string, q Question) (*Reply, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	m, err := nc.RequestWithContext(ctx, askSubject+"."+id, body)
+	if err != nil {
+		return nil, fmt.Errorf("ask the member %s: %w", id, err)
+	}
+	r := &Reply{}
+	switch err := json.Unmarshal(m.Data, r); {
+	case err != nil:
+		return nil, fmt.Errorf("ask the member %s: %w", id, err)
+	case r.Error != "":
+		return nil, errors.New(r.Error)
+	}
+	return r, nil
+}
+
+// Run answers until ctx ends.
+func (a *Answers) Run(ctx context.Context, ready func()) error {
+	who, err := a.Conn.Subscribe(whoSubject, a.who)
+	if err != nil {
+		return fmt.Errorf("answer the other members: %w", err)
+	}
+	defer func() { _ = who.Unsubscribe() }() // the connection ends too
+	ask, err := a.Conn.Subscribe(askSubject+"."+a.Self.ID, func(m *nats.Msg) { go a.answer(ctx, m) })
+	if err != nil {
+		return fmt.Errorf("answer commands: %w", err)
+	}
+	defer func() { _ = ask.Unsubscribe() }()
+	a.recall()
+	ready()
+	tick := time.NewTicker(learnEach)
+	defer tick.Stop()
+	for {
+		if err := a.learn(ctx); err != nil && ctx.Err() == nil {
+			a.Logger.Debug("the addresses of the members are not known", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// who answers another member.
+func (a *Answers) who(m *nats.Msg) {
+	if command.Sent(m) {
+		a.send(m, a.self())
+	}
+}
+
+func (a *Answers) self() self {
+	s := self{ID: a.Self.ID, Address: a.Self.Listen, Witness: a.Self.Witness, Version: a.Version, Barred: a.Keeper.Barred()}
+	if a.Engines != nil {
+		s.Engines = a.Engines()
+	}
+	if a.Users != nil {
+		s.Users = a.Users()
+	}
+	s.Drill = a.Driller != nil && a.Driller.Away()
+	return s
+}
+
+func (a *Answers) send(m *nats.Msg, what any) {
+	text, err := json.Marshal(what)
+	if err == nil {
+		err = m.Respond(text)
+	}
+	if err != nil {
+		a.Logger.Debug("a question about the cluster is not answered", "err", err)
+	}
+}
+
+func (a *Answers) answer(ctx context.Context, m *nats.Msg) {
+	if !command.Sent(m) {
+		a.Logger.Warn("a message is no question to a member, nobody waits for its answer", "subject", m.Subject, "bytes", len(m.Data))
+		return
+	}
+	var q Question
+	if err := json.Unmarshal(m.Data, &q); err != nil {
+		a.send(m, Reply{Error: "this is no question to a member: " + err.Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	if q.Drill != nil {
+		a.send(m, a.drill(ctx, q.Drill))
+		return
+	}
+	if q.Remove != "" {
+		if err := a.remove(ctx, q); err != nil {
+			a.send(m, Reply{Error: err.Error()})
+			return
+		}
+	}
+	r, err := a.Report(ctx)
+	if err != nil {
+		a.send(m, Reply{Error: err.Error()})
+		return
+	}
+	a.send(m, Reply{Report: r})
+}
+
+func (a *Answers) remove(ctx context.Context, q Question) error {
+	if q.Remove == a.Self.ID {
+		return fmt.Errorf("remove %s: that is the member that was asked, which ends when it is removed; write the command at another member", q.Remove)
+	}
+	var err error
+	if q.Lost {
+		err = a.Keeper.RemoveLost(ctx, q.Remove)
+	} else {
+		err = a.Keeper.Remove(ctx, q.Remove)
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.learn(ctx); err != nil {
+		a.Logger.Debug("the addresses of the members are not known", "err", err)
+	}
+	return nil
+}
+
+// Report tells of the cluster. What a member that does not answer would say is missing.
+func (a *Answers) Report(ctx context.Context) (*Report, error) {
+	st, err := a.Keeper.Status(ctx)
+	if err != nil && st.Cluster == "" {
+		return nil, err
+	}
+	r := newReport(&st, a.ask(ctx, &st))
+	r.know(a.heard())
+	r.Trouble = slices.Concat(a.Keeper.Trouble(), r.Trouble, r.users())
+	if err != nil {
+		r.Trouble = append(r.Trouble, "not every leader of a stream has answered: "+err.Error())
+	}
+	if a.Data != "" {
+		out, err := outstanding(a.Data, time.Now())
+		if err != nil {
+			r.Trouble = append(r.Trouble, err.Error())
+		}
+		r.Tokens = out
+	}
+	return r, nil
+}
+
+// ask asks all members who they are and waits for those that can be reached. Who answers
+// and is no member, or not yet, does not count.
+func (a *Answers) ask(ctx context.Context, st *bus.Status) map[string]self {
+	said := map[string]self{a.Self.ID: a.self()}
+	awaited := online(st)
+	delete(awaited, a.Self.ID)
+	inbox := a.Conn.NewInbox()
+	sub, err := a.Conn.SubscribeSync(inbox)
+	if err != nil {
+		return said
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	if err := a.Conn.PublishRequest(whoSubject, inbox, nil); err != nil {
+		return said
+	}
+	ctx, cancel := context.WithTimeout(ctx, whoWait)
+	defer cancel()
+	for len(awaited) > 0 {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			break
+		}
+		var s self
+		if json.Unmarshal(m.Data, &s) == nil && s.ID != "" {
+			said[s.ID] = s
+			delete(awaited, s.ID)
+		}
+	}
+	return said
+}
+
+// learn keeps where the other members are, for the next start of this one.
+func (a *Answers) learn(ctx context.Context) error {
+	st, err := a.Keeper.Status(ctx)
+	if err != nil || !st.Quorum {
+		return err
+	}
+	others := a.hear(&st, a.ask(ctx, &st))
+	if a.Data == "" {
+		return nil
+	}
+	var at []string
+	for _, o := range others {
+		at = append(at, o.Listen)
+	}
+	complete := len(others) == len(st.Members)-1
+	return a.keep(func(m *Member) bool {
+		changed := m.learnt(at, complete)
+		if !slices.Equal(m.Others, others) {
+			m.Others, changed = others, true
+		}
+		return changed
+	})
+}
+
+// learnt takes in where others are, and whether those are all there are: then every
+// other address is forgotten.
+func (m *Member) learnt(at []string, complete bool) (changed bool) {
+	changed = len(m.Lost) > 0
+	m.Lost = nil // there is a quorum
+	if !complete {
+		return m.Know(at...) || changed
+	}
+	slices.SortFunc(at, strings.Compare)
+	if slices.Equal(m.Peers, at) {
+		return changed
+	}
+	m.Peers = at // none is left beside the last member
+	return true
+}
+
+// keep changes the settings in the data folder, if change says that it did.
+func (a *Answers) keep(change func(*Member) bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m, err := Read(a.Data)
+	if err != nil || !change(m) {
+		return err
+	}
+	return m.Save(a.Data)
+}
+
+// Remember keeps the address of a machine that was let in, so that a restart of this
+// member finds it.
+func (a *Answers) Remember(other Member) {
+	if err := a.keep(func(m *Member) bool { return m.Know(other.Listen) }); err != nil {
+		a.Logger.Warn("the address of a further member is not kept; it is told by the others", "member", other.ID, "err", err)
+	}
+}
