@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jaque.sh/jaque/appliance/command"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
 
@@ -37,7 +38,7 @@ type Client struct {
 	opts    ClientOptions
 	metrics *prometheus.CounterVec
 	inbox   string // subject of answers, in front of the id
-	end     *ending
+	watch   *command.Watch
 
 	mu      sync.Mutex
 	waiting map[string]chan *nats.Msg // for a claim, by id
@@ -54,12 +55,12 @@ func NewClient(nc *nats.Conn, o ClientOptions) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the answers of engines: %w", err)
 	}
-	c.end = watch(nc, sub)
+	c.watch = command.NewWatch(nc, sub)
 	return c, nil
 }
 
 // Run is the client as a service: it fails when answers cannot arrive any more.
-func (c *Client) Run(ctx context.Context, ready func()) error { return c.end.run(ctx, ready) }
+func (c *Client) Run(ctx context.Context, ready func()) error { return c.watch.Run(ctx, ready) }
 
 // NewID returns an id for a command; nobody has used it.
 func NewID() string { return rand.Text()[:16] }
@@ -88,8 +89,8 @@ func outcome(err error) string {
 	return outUnclaimed
 }
 
-func (c *Client) submit(ctx context.Context, command *Command) error {
-	data, err := Encode(command)
+func (c *Client) submit(ctx context.Context, asked *Command) error {
+	data, err := Encode(asked)
 	if err != nil {
 		return err
 	}
@@ -97,9 +98,9 @@ func (c *Client) submit(ctx context.Context, command *Command) error {
 		return &TooBig{Bytes: len(data), Limit: limit}
 	}
 	claim := make(chan *nats.Msg, 1)
-	c.expect(command.ID, claim)
-	defer c.expect(command.ID, nil)
-	switch err := c.nc.PublishRequest(Subject(c.opts.Prefix), c.inbox+command.ID, data); {
+	c.expect(asked.ID, claim)
+	defer c.expect(asked.ID, nil)
+	switch err := c.nc.PublishRequest(Subject(c.opts.Prefix), c.inbox+asked.ID, data); {
 	case err == nil:
 	case errors.Is(err, nats.ErrReconnectBufExceeded): // it is away, and nothing is kept for it
 		return fmt.Errorf("%w: the server that they listen on cannot be reached", ErrNoEngine)
@@ -121,7 +122,7 @@ func (c *Client) submit(ctx context.Context, command *Command) error {
 // claimError turns the first answer to a command into an error, nil if it was
 // claimed.
 func claimError(m *nats.Msg) error {
-	if m.Header.Get("Status") == "503" { // the server: nobody has subscribed
+	if command.Unheard(m) {
 		return fmt.Errorf("%w; start one with -coordination on the same server", ErrNoEngine)
 	}
 	a, err := decodeAnswer(m.Data)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"jaque.sh/jaque/appliance/command"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
@@ -24,7 +25,7 @@ var (
 	// was not taken.
 	ErrBusy = errors.New("the engine takes no more commands now")
 	// ErrRefused: the message cannot be carried out as it is.
-	ErrRefused = errors.New("the command cannot be submitted")
+	ErrRefused = command.ErrRefused
 )
 
 // TooBig is the error of a command that does not fit into a message. It wraps
@@ -70,6 +71,9 @@ func (c *Command) check() error {
 	}
 	return nil
 }
+
+// Author returns who asked for a command, as its first action that says so has it.
+func (c *Command) Author() string { return command.Author(c.Actions) }
 
 // Failure is an action that was not done, or of which nobody knows.
 type Failure struct {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"jaque.sh/jaque/appliance/command"
 	"jaque.sh/jaque/appliance/service"
 	"jaque.sh/jaque/appliance/throttle"
 )
@@ -44,7 +44,7 @@ type Server struct {
 	opts    ServerOptions
 	metrics *prometheus.CounterVec
 	places  chan struct{}
-	foreign throttle.Lines
+	lines   throttle.Lines // what others can cause
 }
 
 // NewServer returns a server on a connection. It subscribes to nothing before Run.
@@ -77,7 +77,7 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("listen for commands: %w", err)
 	}
-	if err = watch(s.nc, sub).run(ctx, ready); err != nil {
+	if err = command.NewWatch(s.nc, sub).Run(ctx, ready); err != nil {
 		err = service.Fail(ctx, err) // before it is waited for what is under way
 	}
 	// Nothing is claimed any more, so that the group of goroutines does not grow.
@@ -88,18 +88,11 @@ func (s *Server) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
-// submitted tells whether somebody has published a message here who may, and hears the
-// answer. A server also delivers what it has stored, on whatever subject the one who
-// asks for it names: then without a reply, or with one that is no inbox.
-func submitted(m *nats.Msg) bool {
-	return strings.HasPrefix(m.Reply, nats.InboxPrefix) && len(m.Header["Nats-Stream"]) == 0
-}
-
 // receive claims a command or says why not, and carries it out beside.
 func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup) {
-	if !submitted(m) {
+	if !command.Sent(m) {
 		s.metrics.WithLabelValues(outForeign).Inc()
-		if left, ok := s.foreign.Let(""); ok {
+		if left, ok := s.lines.Let("foreign"); ok {
 			s.opts.Logger.Warn("a message is no submitted command, nobody waits for its answer", "subject", m.Subject, "bytes", len(m.Data), "left_out", left)
 		}
 		return
@@ -107,14 +100,18 @@ func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup
 	c, err := Decode(m.Data)
 	if err != nil {
 		s.metrics.WithLabelValues(outRefused).Inc()
-		s.opts.Logger.Warn("a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err)
+		if left, ok := s.lines.Let("unreadable"); ok {
+			s.opts.Logger.Warn("a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err, "left_out", left)
+		}
 		s.reply(m, answer{State: refused, Why: err.Error()})
 		return
 	}
 	if s.opts.Over() {
 		// What came in while this process was held up must not be done by it.
 		s.metrics.WithLabelValues(outBusy).Inc()
-		s.opts.Logger.Warn("a submitted command is not taken any more, this engine stops", "id", c.ID, "from", c.From)
+		if left, ok := s.lines.Let("over"); ok {
+			s.opts.Logger.Warn("a submitted command is not taken any more, this engine stops", "id", c.ID, "from", c.From, "left_out", left)
+		}
 		s.reply(m, answer{State: busy})
 		return
 	}
@@ -122,7 +119,9 @@ func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup
 	case s.places <- struct{}{}:
 	default:
 		s.metrics.WithLabelValues(outBusy).Inc()
-		s.opts.Logger.Warn("too many submitted commands at once, one was sent back", "id", c.ID, "from", c.From, "under_way", cap(s.places))
+		if left, ok := s.lines.Let("busy"); ok {
+			s.opts.Logger.Warn("too many submitted commands at once, one was sent back", "id", c.ID, "from", c.From, "under_way", cap(s.places), "left_out", left)
+		}
 		s.reply(m, answer{State: busy})
 		return
 	}

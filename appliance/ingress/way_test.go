@@ -171,7 +171,8 @@ func TestAServerThatIsAwayIsSaidInWords(t *testing.T) {
 
 func TestAnEngineThatDoesNotAnswerInTimeMayStillHaveTheCommand(t *testing.T) {
 	s := serve(t, server.Options{})
-	if _, err := dial(t, s).QueueSubscribe(Subject(""), group, func(*nats.Msg) {}); err != nil {
+	silent := dial(t, s)
+	if _, err := silent.QueueSubscribe(Subject(""), group, func(*nats.Msg) {}); err != nil || silent.Flush() != nil {
 		t.Fatal(err)
 	}
 	c := client(t, dial(t, s), ClientOptions{})
