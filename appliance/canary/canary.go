@@ -39,7 +39,8 @@ type Tracker struct {
 	stations [hops]station
 	// waits is since when a round has passed the hop before and none since has passed
 	// this one; 0 = none waits.
-	waits [hops]object.Time
+	waits    [hops]object.Time
+	patience time.Duration // until a round counts as not begun, at least
 }
 
 // New returns a tracker that watches nothing yet.
@@ -54,6 +55,16 @@ func (t *Tracker) Watch(id object.ID, every time.Duration, now object.Time) {
 		t.stations, t.waits, t.since = [hops]station{}, [hops]object.Time{}, now
 	}
 	t.id, t.every = id, every
+}
+
+// Handed takes note that another process than before checks the canary, or tells of
+// it: what was under way is not waited for, the next round is. Patience is how long that
+// may take at least once it is due, because it may have to be noticed first that a
+// process has died; 0 = there is only one.
+func (t *Tracker) Handed(patience time.Duration, now object.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waits, t.since, t.patience = [hops]object.Time{}, now, patience
 }
 
 // Is tells whether an object is the canary.
@@ -156,7 +167,7 @@ func (t *Tracker) stopped(now object.Time) Hop {
 			return Hops()[i]
 		}
 	}
-	if now >= max(t.stations[0].at, t.since).Add(t.every+wait) {
+	if now >= max(t.stations[0].at, t.since).Add(t.every+max(wait, t.patience)) {
 		return Scheduled
 	}
 	return ""

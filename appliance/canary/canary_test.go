@@ -149,3 +149,28 @@ func TestNothingGoesBack(t *testing.T) {
 		}
 	})
 }
+
+// When another process goes on with the canary, what was under way is not missed, and a
+// round that nobody begins is after the time to notice that a process has died.
+func TestAHandoverIsNoStandstill(t *testing.T) {
+	c := canary.New()
+	c.Watch(id, time.Minute, start)
+	now := rounds(c, 2, canary.Delivered)
+	c.Pass(canary.Executed, now+minute, now+minute) // its result is dropped
+	c.Handed(30*time.Second, now+minute+1000)
+	for _, s := range []struct {
+		after object.Time
+		want  canary.Hop
+	}{{minute + 30_000, ""}, {2*minute + 20_000, ""}, {2*minute + 32_000, canary.Scheduled}} {
+		if got := c.Status(now + s.after).Hop; got != s.want {
+			t.Errorf("%d s after the last round it has stopped at %q, want %q", s.after/1000, got, s.want)
+		}
+	}
+	next := now + 3*minute
+	for _, h := range canary.Hops() {
+		c.Pass(h, next, next+10)
+	}
+	if s := c.Status(next + 1000); s.Hop != "" || s.Last != next+10 {
+		t.Errorf("after the next round: %+v", s)
+	}
+}

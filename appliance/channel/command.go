@@ -1,9 +1,11 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,7 +67,7 @@ func NewCommand(o CommandOptions) (Channel, error) {
 	return &command{o, what, veil.New(o.Secrets...)}, nil
 }
 
-// Send runs the command for each item in turn. After a failure it still runs it for
+// Send runs the command for each item in turn, the oldest first. After a failure it still runs it for
 // the others, and the next attempt runs it only for those that have failed.
 func (c *command) Send(ctx context.Context, m *message.Message) error {
 	if len(m.Items) == 0 {
@@ -77,8 +79,7 @@ func (c *command) Send(ctx context.Context, m *message.Message) error {
 	var first *Error
 	keys := make([]string, 0, len(m.Items))
 	bad := 0
-	for i := range m.Items {
-		it := &m.Items[i]
+	for i, it := range inOrder(m.Items) {
 		key := c.key(m, it)
 		keys = append(keys, key)
 		if c.opts.Done.has(key) {
@@ -102,6 +103,17 @@ func (c *command) Send(ctx context.Context, m *message.Message) error {
 		return nil
 	}
 	return c.sum(first, bad, len(m.Items))
+}
+
+// inOrder returns the items as they happened: what a script is called with last is how
+// things stand.
+func inOrder(items []message.Item) []*message.Item {
+	all := make([]*message.Item, len(items))
+	for i := range items {
+		all[i] = &items[i]
+	}
+	slices.SortStableFunc(all, func(a, b *message.Item) int { return cmp.Compare(a.Time, b.Time) })
+	return all
 }
 
 // sum says how many items have failed beside the first.

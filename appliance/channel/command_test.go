@@ -182,6 +182,24 @@ if [ "$1" = s1 ] && [ ! -e "$out.ok" ]; then echo no route >&2; exit 4; fi`)
 	}
 }
 
+// The items of a message stand worst first; a script would end with a recovery from a
+// problem that has come back since.
+func TestACommandIsToldInTheOrderOfWhatHappened(t *testing.T) {
+	path, out := script(t, `echo "$1" >> "$out"`)
+	m := problem()
+	again := m.Items[0]
+	back := again
+	back.Kind, back.Time = "RECOVERY", again.Time-1000
+	m.Items = []message.Item{again, back}
+	h := &object.Handler{Plugin: []string{path, "$NOTIFICATIONTYPE$"}}
+	if err := newCommand(t, h, 0).Send(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, out), "RECOVERY\nPROBLEM\n"; got != want {
+		t.Errorf("told %q, want %q", got, want)
+	}
+}
+
 func TestACommandThatHangsIsKilled(t *testing.T) {
 	path, _ := script(t, `sleep 300 & wait`)
 	err := newCommand(t, &object.Handler{Plugin: []string{path}}, 100*time.Millisecond).Send(t.Context(), problem())

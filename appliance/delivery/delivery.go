@@ -48,14 +48,19 @@ type Options struct {
 	// this one begins; what was tried then, as the log knows, may have been anyhow.
 	// nil = always.
 	Before func(*deliver.Pending) bool
+	// Busy tells until when another process that lives may still be sending a request
+	// that this one has taken over from it: nothing that was due is sent before, unless
+	// the log tells first what became of it. The zero time = nobody is. It is asked of
+	// what is open when this process begins or becomes its owner; nil = nobody ever is.
+	Busy func(*deliver.Pending) time.Time
 	// Halted tells that this process may not send now, as its peers are about to take
 	// over. What is due waits and is looked at again soon; a stop then cuts off what is
 	// being sent. nil = never.
 	Halted func() bool
-	// Held tells that a request may not go out yet. It is asked when the request comes
-	// and then, at least once a minute and after each change of the requests, until it
-	// lets go; nil = never.
-	Held func(*deliver.Pending) bool
+	// Held tells whether a request may go out. It is asked when the request comes and
+	// then, at least once a minute and after each change of the requests, until it
+	// lets go; nil = each may.
+	Held func(*deliver.Pending) Hold
 	// Resolve returns the way to a contact as the config has it now. Its errors are
 	// judged as those of a channel: that there is no way any more is permanent.
 	Resolve func(contact, name string) (channel.Channel, error)
@@ -76,12 +81,19 @@ type Options struct {
 	// server that hangs holds up others once. With a single one it holds up everybody.
 	Workers     int
 	Queue       int           // due requests that wait for a place without being told of as too many; 0 = 1000
-	SendTimeout time.Duration // of one message; 0 = 30 s
+	SendTimeout time.Duration // of one message; 0 = SendTimeout
 	StopTimeout time.Duration // how long a stop lets messages be sent; 0 = 5 s
 
 	Registerer prometheus.Registerer // nil = none
 	Logger     *slog.Logger
 }
+
+// SendTimeout is how long sending one message may take if nothing else is said, and
+// SendMost is when it is over for certain and its outcome on the way to the log.
+const (
+	SendTimeout = 30 * time.Second
+	SendMost    = SendTimeout + grace + time.Second
+)
 
 func (o Options) withDefaults() Options {
 	if o.Owner == nil {
@@ -94,11 +106,14 @@ func (o Options) withDefaults() Options {
 	if o.Before == nil {
 		o.Before = func(*deliver.Pending) bool { return true }
 	}
+	if o.Busy == nil {
+		o.Busy = func(*deliver.Pending) time.Time { return time.Time{} }
+	}
 	if o.Halted == nil {
 		o.Halted = never
 	}
 	if o.Held == nil {
-		o.Held = func(*deliver.Pending) bool { return false }
+		o.Held = func(*deliver.Pending) Hold { return Go }
 	}
 	if o.Limits == nil {
 		o.Limits = func() deliver.Limits { return deliver.Limits{} }
@@ -119,7 +134,7 @@ func (o Options) withDefaults() Options {
 		o.Queue = 1000
 	}
 	if o.SendTimeout <= 0 {
-		o.SendTimeout = 30 * time.Second
+		o.SendTimeout = SendTimeout
 	}
 	if o.StopTimeout <= 0 {
 		o.StopTimeout = 5 * time.Second
@@ -142,6 +157,7 @@ type Delivery struct {
 	held     map[string]bool     // what Held keeps back, and whether somebody may have sent it
 	running  int                 // messages that are being sent
 	writes   writes
+	steps    clock
 	counted  time.Time                // when the planner's requests were last counted
 	channels map[string]*ChannelState // by kind
 	silent   map[beat]bool            // heartbeats that do not get through

@@ -150,3 +150,80 @@ func TestAReloadIsFollowedByAnAttemptAtWhatHadNoWay(t *testing.T) {
 		p.stop()
 	})
 }
+
+// takeOver starts a process that takes alice over from a live one, which has been
+// sending for a second, and returns it.
+func takeOver(t *testing.T, w *world, send func(context.Context, *message.Message) error) (from, to *process, ids []string) {
+	t.Helper()
+	var owner atomic.Int64
+	start := func(n int64, change func(*process, *Options)) *process {
+		return w.start(t, func(p *process, o *Options) {
+			p.owner = func(string) bool { return owner.Load() == n }
+			if change != nil {
+				change(p, o)
+			}
+		})
+	}
+	from = start(0, func(p *process, _ *Options) { p.send = send })
+	ids = w.ask("web01", "PROBLEM", none, "email", "alice")
+	pass(time.Second)
+	until := time.Now().Add(SendMost)
+	owner.Store(1)
+	from.d.Kick()
+	to = start(1, func(_ *process, o *Options) { o.Busy = func(*deliver.Pending) time.Time { return until } })
+	t.Cleanup(func() { from.stop(); to.stop() })
+	return from, to, ids
+}
+
+// N3: one joins while the owner before is sending.
+func TestWhatALiveOwnerWasSendingIsNotSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		takes time.Duration
+		err   error
+		sent  int // by the new owner
+	}{
+		{"it is delivered in the end", 20 * time.Second, nil, 0},
+		{"it is refused for good", 20 * time.Second, errNever, 0},
+		{"it fails, and the new owner goes on when the time is over", 20 * time.Second, errLater, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T, w *world) {
+				from, to, _ := takeOver(t, w, func(ctx context.Context, _ *message.Message) error {
+					select {
+					case <-time.After(c.takes):
+						return c.err
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				})
+				pass(15 * time.Second)
+				if len(to.got()) != 0 {
+					t.Fatal("it is sent although the owner before is at it")
+				}
+				pass(10 * time.Second)
+				if c.sent > 0 {
+					pass(SendMost)
+				}
+				if a, b := len(from.got()), len(to.got()); a != 1 || b != c.sent || w.left() != 0 {
+					t.Errorf("the owner before sent %d times, the new one %d times, %d are open", a, b, w.left())
+				}
+			})
+		})
+	}
+}
+
+func TestWhatALiveOwnerNeverTellsOfIsSentInTheEnd(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		from, to, _ := takeOver(t, w, func(ctx context.Context, _ *message.Message) error { <-ctx.Done(); return ctx.Err() })
+		from.kill()
+		pass(SendMost - 2*time.Second)
+		if len(to.got()) != 0 {
+			t.Fatal("it is sent while the owner before may be at it")
+		}
+		pass(3 * time.Second)
+		if got := to.got(); len(got) != 1 || !got[0].Repeat || w.left() != 0 {
+			t.Errorf("sent %+v", got)
+		}
+	})
+}

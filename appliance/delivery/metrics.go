@@ -100,7 +100,7 @@ func (m *metrics) gauges(reg prometheus.Registerer, d *Delivery) {
 		if s.Oldest.IsZero() {
 			return 0
 		}
-		return time.Since(s.Oldest).Seconds()
+		return max(0, time.Since(s.Oldest).Seconds())
 	})
 }
 

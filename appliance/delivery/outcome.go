@@ -20,7 +20,7 @@ const failuresTold = 5
 
 // settle acts on what became of one attempt to send a message.
 func (d *Delivery) settle(b *deliver.Batch, s sent) {
-	now := time.Now()
+	now := d.now()
 	d.count(b, s)
 	d.listenFor(b, s)
 	switch {

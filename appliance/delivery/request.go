@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"time"
+
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/object"
 )
 
 // place is where an open request is in this process.
@@ -13,6 +16,16 @@ const (
 	planned              // the planner has it
 	sending              // a message with it is being sent
 	settled              // it was sent or given up; its outcome is on the way to the log
+)
+
+// Hold is whether a request may go out.
+type Hold uint8
+
+// What Held answers.
+const (
+	Go   Hold = iota // it may
+	Wait             // not yet
+	Over             // not any more: a heartbeat whose round has ended is given up
 )
 
 // request is what this process knows of an open request.
@@ -48,14 +61,34 @@ func (d *Delivery) enter(p *deliver.Pending, before bool) {
 // plan gives a request of this process to the planner, or keeps it as long as it may
 // not go out.
 func (d *Delivery) plan(r *request, before bool) {
-	if d.opt.Held(r.Pending) {
+	hold := d.opt.Held(r.Pending)
+	if hold == Wait {
 		r.place = held
 		d.held[r.ID] = d.held[r.ID] || before
 		return
 	}
 	r.place = planned
-	d.planner.Add(r.Pending, before)
+	if until := d.busy(r, before); until != 0 {
+		d.planner.AddBusy(r.Pending, until)
+	} else {
+		d.planner.Add(r.Pending, before)
+	}
+	if hold == Over {
+		d.planner.Over(r.ID)
+	}
 	delete(d.held, r.ID)
+}
+
+// busy returns until when another process may be sending a request, 0 if none is.
+func (d *Delivery) busy(r *request, before bool) object.Time {
+	if !before {
+		return 0
+	}
+	until := d.opt.Busy(r.Pending)
+	if !until.After(time.Now()) {
+		return 0
+	}
+	return object.At(until)
 }
 
 // release plans what is held no more.

@@ -6,6 +6,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // run sends until ctx ends, and then what is being sent has a little time.
@@ -34,7 +35,9 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 		case <-d.inbox.wake:
 		}
 	}
-	d.stop(cut)
+	if !service.Hurried(ctx) { // else others deliver, and mark what was under way here
+		d.stop(cut)
+	}
 	return nil
 }
 
@@ -42,7 +45,8 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 func (d *Delivery) work() {
 	d.listen()
 	d.release()
-	now := time.Now()
+	now := d.now()
+	d.planner.Pass(object.At(now))
 	d.writeAgain(now)
 	d.dispatch(object.At(now))
 	d.publish(now)

@@ -181,6 +181,10 @@ func (s *Sink) write(ctx context.Context) {
 	send, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	stopping := context.AfterFunc(ctx, func() {
+		if service.Hurried(ctx) { // others write what is left
+			cut()
+			return
+		}
 		end := time.AfterFunc(s.opt.StopTimeout, cut)
 		context.AfterFunc(send, func() { end.Stop() })
 	})

@@ -1,29 +1,34 @@
 package position
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"jaque.sh/jaque/appliance/bucket"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/sink"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // Keys keeps each position under a key of its own. Create it with New; any goroutine
 // may use it.
 type Keys struct {
-	nc     *nats.Conn
-	js     jetstream.JetStream
-	bucket string
+	bucket *bucket.Bucket
+	name   string
+	opt    Options
+
+	foreign prometheus.Counter
+	lines   throttle.Lines
 
 	mu    sync.Mutex
 	known map[string]known // by name of the sink; guarded by mu
@@ -33,18 +38,35 @@ type Keys struct {
 type known struct {
 	revision uint64           // that it read or wrote last
 	others   journal.Position // how far another process has come since Load
+	foreign  uint64           // revision of the last entry that no sink wrote
 }
 
 var _ sink.Positions = (*Keys)(nil)
 
+// Options of positions. The zero Options are usable.
+type Options struct {
+	Logger     *slog.Logger          // nil = discard
+	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+}
+
 // New returns the positions in a bucket, which must be there. The connection stays
 // the caller's.
-func New(nc *nats.Conn, bucket string) (*Keys, error) {
-	js, err := jetstream.New(nc)
+func New(nc *nats.Conn, name string, o Options) (*Keys, error) {
+	b, err := bucket.New(nc, name)
 	if err != nil {
 		return nil, fmt.Errorf("open the positions of sinks: %w", err)
 	}
-	return &Keys{nc: nc, js: js, bucket: bucket, known: map[string]known{}}, nil
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	k := &Keys{bucket: b, name: name, opt: o, known: map[string]known{}, foreign: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "jaque_sink_foreign_positions_total",
+		Help: "Positions of sinks over which an answer of the log server was stored; somebody has it do so.",
+	})}
+	if o.Registerer != nil {
+		o.Registerer.MustRegister(k.foreign)
+	}
+	return k, nil
 }
 
 // key is where the position of a sink stands. A key may not hold "%", and the token
@@ -52,8 +74,6 @@ func New(nc *nats.Conn, bucket string) (*Keys, error) {
 func key(name string) string {
 	return "sink." + strings.ReplaceAll(object.ID(name).Token(), "%", "=")
 }
-
-func (k *Keys) subject(name string) string { return "$KV." + k.bucket + "." + key(name) }
 
 // patience bounds one request to the server.
 const patience = 5 * time.Second
@@ -64,7 +84,7 @@ func (k *Keys) Load(ctx context.Context, name string) (at journal.Position, save
 	if err != nil {
 		return at, saved, fmt.Errorf("read the position of sink %s: %w", name, err)
 	}
-	k.know(name, known{revision: e.revision})
+	k.know(name, known{revision: e.revision, foreign: k.of(name).foreign})
 	return e.at, e.saved, nil
 }
 
@@ -75,50 +95,45 @@ type entry struct {
 	revision uint64    // 0 = never written
 }
 
-// codeNotFound is the server's code for a subject without messages.
-const codeNotFound = 10037
-
-// read asks the stream's leader, who packs the value into an answer of its own. A
-// direct get would deliver it as it is, and to wherever the one who asks says: a sink
-// that has the right to it could write a position that is an event, and have the server
-// put it on the log.
+// read asks for the newest position that a sink wrote: what else was stored over it, the
+// bucket keeps some of what was there before.
 func (k *Keys) read(ctx context.Context, name string) (e entry, err error) {
-	ask, err := json.Marshal(map[string]string{"last_by_subj": k.subject(name)})
-	if err != nil {
-		return e, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	m, err := k.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET.KV_"+k.bucket, ask)
+	last, err := k.bucket.Get(ctx, key(name))
 	if err != nil {
 		return e, err
 	}
-	var r struct {
-		Error   *jetstream.APIError `json:"error"`
-		Message struct {
-			Seq     uint64    `json:"seq"`
-			Headers []byte    `json:"hdrs"`
-			Data    []byte    `json:"data"`
-			Time    time.Time `json:"time"`
-		} `json:"message"`
+	e.revision = last.Revision
+	if last.Gone {
+		return e, nil // never written, or deleted by hand: it begins anew
 	}
-	switch err = json.Unmarshal(m.Data, &r); {
-	case err != nil:
-		return e, fmt.Errorf("the server's answer: %w", err)
-	case r.Error != nil && r.Error.ErrorCode == codeNotFound:
-		return e, nil
-	case r.Error != nil:
-		return e, r.Error
+	if last.Foreign {
+		k.tell(name, last.Revision)
+		if last, err = k.bucket.Genuine(ctx, key(name), last.Revision); err != nil || last.Gone {
+			return e, err
+		}
 	}
-	e.revision = r.Message.Seq
-	if bytes.Contains(r.Message.Headers, []byte("KV-Operation:")) {
-		return e, nil // deleted by hand: it begins anew
+	if err := json.Unmarshal(last.Value, &e.at); err != nil {
+		return e, fmt.Errorf("%w; delete the key %s of bucket %s to begin anew", err, key(name), k.name)
 	}
-	if err := json.Unmarshal(r.Message.Data, &e.at); err != nil {
-		return e, fmt.Errorf("%w; delete the key %s of bucket %s to begin anew", err, key(name), k.bucket)
-	}
-	e.saved = r.Message.Time
+	e.saved = last.Time
 	return e, nil
+}
+
+// tell counts a foreign entry, and says so when it is another one.
+func (k *Keys) tell(name string, revision uint64) {
+	mine := k.of(name)
+	if mine.foreign == revision {
+		return
+	}
+	k.foreign.Inc()
+	if left, ok := k.lines.Let(name); ok {
+		k.opt.Logger.Warn("somebody had the log server store an answer over the position of a sink; the one before it counts",
+			"sink", name, "key", key(name), "revision", revision, "left_out", left)
+	}
+	mine.foreign = revision
+	k.know(name, mine)
 }
 
 // races is how often a position is tried against others who write it.
@@ -137,14 +152,14 @@ func (k *Keys) Save(ctx context.Context, name string, at journal.Position) error
 			k.know(name, mine)
 			return nil
 		}
-		if !conflict(err) {
+		if !errors.Is(err, bucket.ErrConflict) {
 			return fmt.Errorf("save the position of sink %s: %w", name, err)
 		}
 		now, err := k.read(ctx, name)
 		if err != nil {
 			return fmt.Errorf("save the position of sink %s: %w", name, err)
 		}
-		mine = known{revision: now.revision, others: later(mine.others, now.at)}
+		mine = known{revision: now.revision, others: later(mine.others, now.at), foreign: k.of(name).foreign}
 		k.know(name, mine)
 		if later(at, now.at) == now.at && !now.saved.IsZero() {
 			return nil
@@ -166,18 +181,7 @@ func (k *Keys) put(ctx context.Context, name string, at journal.Position, expect
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ack, err := k.js.PublishMsg(ctx, &nats.Msg{Subject: k.subject(name), Data: data},
-		jetstream.WithExpectLastSequencePerSubject(expect), jetstream.WithRetryAttempts(0))
-	if err != nil {
-		return 0, err
-	}
-	return ack.Sequence, nil
-}
-
-// conflict tells whether the key had another revision than the expected one.
-func conflict(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == 10071 || api.ErrorCode == 10164)
+	return k.bucket.Put(ctx, key(name), data, expect, 0)
 }
 
 func (k *Keys) of(name string) known {

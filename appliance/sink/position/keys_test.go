@@ -3,11 +3,13 @@ package position
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"pgregory.net/rapid"
 
 	"jaque.sh/jaque/appliance/bus"
@@ -27,7 +29,7 @@ func open(t *testing.T) *bus.Bus {
 // process returns the positions as another process has them.
 func process(t *testing.T, b *bus.Bus) *Keys {
 	t.Helper()
-	k, err := New(b.Conn(), b.Names().State)
+	k, err := New(b.Conn(), b.Names().State, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,11 @@ func TestAPositionThatWasDeletedIsWrittenAgain(t *testing.T) {
 	if got := load(t, process(t, b), "x"); got != at(11, 110) {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := kv.PutString(t.Context(), "sink.x", "{"); err != nil {
+	e, err := k.bucket.Get(t.Context(), "sink.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.bucket.Put(t.Context(), "sink.x", []byte("{"), e.Revision, 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := k.Load(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "delete the key sink.x of bucket JAQUE_STATE") {
@@ -169,4 +175,96 @@ func TestPositionsGrow(t *testing.T) {
 		}
 	})
 	t.Logf("%d cases", min(cases, 30))
+}
+
+// overwrite has the server store an answer over the position of a sink.
+func overwrite(t *testing.T, b *bus.Bus, name, ask, body string) {
+	t.Helper()
+	before, err := process(t, b).bucket.Get(t.Context(), key(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Conn().PublishRequest(ask, "$KV."+b.Names().State+"."+key(name), []byte(body)); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		e, err := process(t, b).bucket.Get(t.Context(), key(name))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("nothing was stored over %s: %v", name, err)
+		}
+		if e.Revision > before.Revision {
+			return
+		}
+	}
+}
+
+func TestAPositionThatIsWrittenOverIsNotLost(t *testing.T) {
+	b := open(t)
+	for n, c := range []struct{ what, ask, body string }{
+		{"an empty answer", "$JS.API.DIRECT.GET.JAQUE_LOG", `{"seq":1000000}`},
+		{"an acknowledgement of a write", "$KV.JAQUE_STATE.sink.other", "{}"},
+	} {
+		name, logged := fmt.Sprint("x", n), &strings.Builder{}
+		k, err := New(b.Conn(), b.Names().State, Options{Logger: slog.New(slog.NewTextHandler(logged, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		load0(t, k, name)
+		save(t, k, name, at(10, 100))
+		for range 3 {
+			overwrite(t, b, name, c.ask, c.body)
+		}
+		if got := load(t, process(t, b), name); got != at(10, 100) {
+			t.Errorf("over %s a sink that starts goes on at %+v", c.what, got)
+		}
+		save(t, k, name, at(11, 110)) // the one that runs
+		if got := load(t, process(t, b), name); got != at(11, 110) {
+			t.Errorf("over %s a sink that runs cannot go on: %+v", c.what, got)
+		}
+		if n := testutil.ToFloat64(k.foreign); n != 1 || strings.Count(logged.String(), "position of a sink") != 1 {
+			t.Errorf("%v foreign positions were counted:\n%s", n, logged)
+		}
+	}
+}
+
+// load0 loads a position that is not there.
+func load0(t *testing.T, k *Keys, name string) {
+	t.Helper()
+	if _, saved, err := k.Load(t.Context(), name); err != nil || !saved.IsZero() {
+		t.Fatalf("load %q: %v, %v", name, saved, err)
+	}
+}
+
+// A flood pushes out everything that a sink wrote; then it begins anew, and ends for nothing.
+func TestASinkWhosePositionIsNowhereBeginsAnew(t *testing.T) {
+	b := open(t)
+	save(t, process(t, b), "x", at(10, 100))
+	for range 20 {
+		overwrite(t, b, "x", "$JS.API.DIRECT.GET.JAQUE_LOG", `{"seq":1000000}`)
+	}
+	k := process(t, b)
+	if _, saved, err := k.Load(t.Context(), "x"); err != nil {
+		t.Errorf("load: %v, %v", saved, err)
+	}
+	save(t, k, "x", at(12, 120))
+	if got := load(t, process(t, b), "x"); got != at(12, 120) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A description of a stream has no room in the bucket.
+func TestTheBucketTakesNothingLong(t *testing.T) {
+	b := open(t)
+	save(t, process(t, b), "x", at(10, 100))
+	if _, err := b.Conn().Request("$JS.API.STREAM.INFO.KV_JAQUE_MEMBERS", nil, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Conn().PublishRequest("$JS.API.STREAM.INFO.KV_JAQUE_MEMBERS", "$KV.JAQUE_STATE.sink.x", nil); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, b, "y", "$JS.API.DIRECT.GET.JAQUE_LOG", `{"seq":1000000}`) // behind it
+	e, err := process(t, b).bucket.Get(t.Context(), key("x"))
+	if err != nil || e.Foreign {
+		t.Errorf("%+v, %v", e, err)
+	}
 }

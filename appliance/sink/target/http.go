@@ -79,8 +79,12 @@ func basic(user, password string) string {
 	return r.Header.Get("Authorization")
 }
 
-// secretsIn returns what of an address must not be shown: the password, and parameters
-// whose names say that they are secret.
+// longPart is from how many bytes on a part of a path, or of a query, is taken for a
+// secret: what names the address of a hook is longer, words of an interface are shorter.
+const longPart = 20
+
+// secretsIn returns what of an address must not be shown: the password, parameters
+// whose names say that they are secret, and what is too long for a word.
 func secretsIn(address *url.URL) (secrets []string) {
 	if in := address.User; in != nil {
 		password, _ := in.Password()
@@ -88,8 +92,18 @@ func secretsIn(address *url.URL) (secrets []string) {
 	}
 	for name, values := range address.Query() {
 		name = strings.ToLower(name)
-		if name == "p" || slices.ContainsFunc([]string{"pass", "token", "key", "secret", "auth"}, func(s string) bool { return strings.Contains(name, s) }) {
+		if name == "p" || slices.ContainsFunc([]string{"pass", "token", "key", "secret", "auth", "sig", "code"}, func(s string) bool { return strings.Contains(name, s) }) {
 			secrets = append(secrets, values...)
+		}
+		for _, value := range values {
+			if len(value) >= longPart {
+				secrets = append(secrets, value)
+			}
+		}
+	}
+	for part := range strings.SplitSeq(address.Path, "/") {
+		if len(part) >= longPart {
+			secrets = append(secrets, part)
 		}
 	}
 	return secrets

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/sink"
 	"jaque.sh/jaque/appliance/sink/encode"
 )
@@ -22,6 +24,7 @@ type subject struct {
 	options []nats.Option
 	pattern string // {host} and {service} stand for tokens
 	stream  bool
+	secrets veil.Veil // takes what must not be shown out of texts
 	nc      *nats.Conn
 	js      jetstream.JetStream
 }
@@ -31,14 +34,28 @@ func newNATS(u *Setup, s *settings) (sink.Target, error) {
 		url: s.need("url", "nats://127.0.0.1:4222"), pattern: s.text("subject", "jaque.export.{host}.{service}"), stream: s.flag("jetstream", false),
 		options: []nats.Option{nats.Name("jaque sink"), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectBufSize(-1)},
 	}
-	if !strings.HasPrefix(t.url, "nats://") && !strings.HasPrefix(t.url, "tls://") && t.url != "" {
-		s.bad("url", `it is no address of a NATS server; write "nats://host:4222" or "tls://host:4222"`)
+	var secrets []string
+	for _, part := range strings.Split(t.url, ",") {
+		a, err := url.Parse(part)
+		switch {
+		case t.url == "":
+		case err != nil:
+			s.bad("url", `it cannot be read; write "nats://host:4222", and %%25 for a percent sign in a password, better user and password by themselves`)
+		case a.Scheme != "nats" && a.Scheme != "tls" || a.Host == "":
+			s.bad("url", `it is no address of a NATS server; write "nats://host:4222" or "tls://host:4222"`)
+		default:
+			secrets = append(secrets, secretsIn(a)...)
+			if a.User != nil {
+				secrets = append(secrets, a.User.Username()) // alone it is a token
+			}
+		}
 	}
 	if rest := strings.NewReplacer("{host}", "h", "{service}", "s").Replace(t.pattern); strings.ContainsAny(rest, "{}*> \t") || rest == "" ||
 		strings.Contains("."+rest+".", "..") {
 		s.bad("subject", `%q is none that can be published to; write "metrics.{host}.{service}"`, t.pattern)
 	}
 	user, password, token, file := s.text("user", ""), s.text("password", ""), s.text("token", ""), s.text("credentials", "")
+	t.secrets = veil.New(append(secrets, password, token)...)
 	if user != "" {
 		t.options = append(t.options, nats.UserInfo(user, password))
 	}
@@ -61,7 +78,7 @@ func (t *subject) connect() error {
 	}
 	nc, err := nats.Connect(t.url, t.options...)
 	if err != nil {
-		return fmt.Errorf("connect to the NATS server: %w", err)
+		return errors.New(t.secrets.Clean("connect to the NATS server: " + err.Error()))
 	}
 	js, err := jetstream.New(nc)
 	if err != nil {

@@ -33,6 +33,7 @@ func TestWhatIsWrongWithASink(t *testing.T) {
 		{"an index with capitals", "elastic", Events, map[string]string{"url": "http://h", "index": "Jaque"}, []string{"is no name of an index"}},
 		{"a header with a line feed", "webhook", Events, map[string]string{"url": "http://h/x", "header.A": "b\nc"}, []string{"HTTP cannot carry it"}},
 		{"two ways to sign in", "webhook", Events, map[string]string{"url": "http://h/x", "user": "u", "token": "t"}, []string{"keep one of them"}},
+		{"a password with a percent sign", "nats", Events, map[string]string{"url": "nats://u:Geh%eim@h"}, []string{"%25 for a percent sign"}},
 		{"a subject with a wildcard", "nats", Events, map[string]string{"url": "nats://h", "subject": "a.*"}, []string{"is none that can be published to"}},
 		{"a file without a path", "file", Events, map[string]string{"max_size": "big"}, []string{"path: it is missing", `max_size: "big" is no size`}},
 	} {
