@@ -2,15 +2,19 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/remote"
+	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/appliance/service"
 	"jaque.sh/jaque/roles/engine"
 	"jaque.sh/jaque/web"
@@ -50,21 +54,44 @@ func (a *appliance) makeEngine(context.Context) (err error) {
 		return err
 	}
 	checks := newChecks(a.prober(), a.runner, a.proj, a.config)
+	a.strangers = &strangers{instance: a.instance, ttl: a.s.HeartbeatTTL, view: a.store.View}
+	a.engines.recalled = a.strangers.recalled
 	a.engine, err = engine.New(engine.Options{
-		ID: a.s.EngineID, Instance: a.instance, Journal: a.journal, Projection: a.proj, Concurrency: a.concurrency(),
-		Runner: canaryRunner{a.zones.runner(checks), a.canary}, Handlers: checks, Coordinator: a.coordinator(), Logger: a.p.Logger, Registerer: a.reg,
-		Delivery: a.s.Notify.Delivery,
+		ID: a.s.EngineID, Instance: a.instance, Journal: heardJournal{a.journal, a.hearEngines}, Projection: a.proj, Concurrency: a.concurrency(),
+		Runner: canaryRunner{a.zones.runner(checks), a.canary}, Handlers: checks, Coordinator: registering{a.store, a.strangers, a.before}, Logger: a.p.Logger, Registerer: a.reg,
+		Serves: a.serves(), Delivery: a.s.Notify.Delivery, Forward: a.forwarder(), MakeUp: 3 * a.s.HeartbeatTTL,
+		Halted: func() bool { return !a.store.Alive() },
 	})
 	if err != nil {
 		return err
 	}
 	a.troubles = append(a.troubles, a.engine.Trouble)
+	a.recallEngines("journal")
 	loop := onReady(a.engine.Service(a.names()...), func() { a.live.Store(true) })
 	loop.StopTimeout = 20 * time.Second
 	a.add(loop)
+	a.followStrangers()
 	a.reloader = newReloader(a, checks)
 	a.add(service.Service{Name: "reload", Needs: []string{"engine"}, Run: a.reloader.run})
 	return nil
+}
+
+// hearEngines takes in what the log says of engines.
+func (a *appliance) hearEngines(e *event.Event) {
+	a.engines.hear(e)
+	a.strangers.hear(e)
+}
+
+// before returns the membership into which this engine is about to come.
+func (a *appliance) before(ctx context.Context) (membership.View, error) {
+	if a.meets == nil {
+		return membership.View{}, errors.New("no other process reaches this log")
+	}
+	past, err := coordination.Before(ctx, a.meets.Conn(), a.meets.Names().Members, coordination.Engines)
+	if err == nil && past.Hidden {
+		err = errors.New("something else stands in place of the view")
+	}
+	return past.View, err
 }
 
 // remoteChecks is how many checks wait for workers at once: they cost this process
@@ -95,8 +122,8 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 	if a.engine != nil {
 		o.Commands = commander{a.engine}
 	}
-	if a.writing != nil {
-		o.Owner = a.writing.owner
+	if a.s.Role.Name == UI || a.engine != nil {
+		o.Owner = func(id object.ID) string { return a.members().Owner(string(id)) }
 	}
 	if a.silence != nil {
 		o.Old = func() bool { return len(a.old()) > 0 }
@@ -119,6 +146,15 @@ func (a *appliance) makeWeb(ctx context.Context) error {
 		return err
 	}
 	return a.serve(h, "journal")
+}
+
+// members is the membership of the engines, as this one acts on it or, in a process
+// that only follows the log, as that tells.
+func (a *appliance) members() membership.View {
+	if a.engine != nil {
+		return a.engine.View()
+	}
+	return a.engines.view()
 }
 
 // unready says which parts are not ready, and what keeps the engine from its work.
@@ -147,17 +183,13 @@ func (a *appliance) status() web.Status {
 	if a.reloader != nil {
 		s.Reload = a.reloader.last()
 	}
-	if a.writing != nil {
-		s.Members = a.writing.engines()
+	view := a.members()
+	s.Members, s.Engines = memberIDs(view), a.shares.of(a.proj.Set(), view, a.engines.all(), time.Now())
+	if a.s.Role.Name == UI {
 		s.Reload = web.Reload{At: a.started, OK: true, Generation: a.config.Set.Generation}
 	}
 	if a.engine == nil {
 		return s
-	}
-	view := a.engine.View()
-	s.Members = make([]string, len(view.Members))
-	for i, m := range view.Members {
-		s.Members[i] = m.ID
 	}
 	s.EngineID, s.Epoch, s.Latency = a.engine.ID(), uint64(view.Epoch), web.Latency(a.engine.Latency())
 	return s

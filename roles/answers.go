@@ -7,7 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/queue"
+	"jaque.sh/jaque/appliance/rule/veil"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // answers knows whether a server answers: one that hangs leaves its connections
@@ -89,6 +92,26 @@ func (s *answers) missed(long time.Duration) error {
 		return errors.New(silent[0])
 	}
 	return fmt.Errorf("%s did not answer in the meantime", s.what)
+}
+
+// asked asks a server as long as a process runs, and says as a trouble when it does not
+// answer.
+func (a *appliance) asked(name, what string, b *bus.Bus) *answers {
+	s := &answers{what: what, ask: b.Conn().FlushWithContext}
+	a.add(service.Service{Name: name, Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
+		ready()
+		s.run(ctx)
+		return nil
+	}})
+	return s
+}
+
+// watchAnswers watches the server of a log that another process makes.
+func (a *appliance) watchAnswers() {
+	a.logServer = a.asked("log-server", "the server of the event log "+veil.Servers(a.s.EventLog), a.bus)
+	if a.s.Role.Name != UI { // which says what follows from it
+		a.troubles = append(a.troubles, a.logServer.trouble)
+	}
 }
 
 // hearing is an engine's side of the queue that blames no worker for a server that does

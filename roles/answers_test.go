@@ -122,6 +122,9 @@ func TestNoWorkerIsBlamedForAServerThatHangs(t *testing.T) {
 		if _, err := d.Do(t.Context(), &queue.Item{}); !errors.As(err, &lost) || !strings.HasSuffix(err.Error(), "the server of the queue has not answered for 11s") {
 			t.Errorf("the server hangs: %v", err)
 		}
+		if z := w.states()[0]; !z.unheard || !z.deserted.IsZero() {
+			t.Errorf("while the server hangs the zone is shown as %+v", z)
+		}
 		w.server.answered(time.Now())
 		if _, err := d.Do(t.Context(), &queue.Item{}); err == nil || !strings.HasSuffix(err.Error(), "did not answer in the meantime") {
 			t.Errorf("it is back: %v", err)

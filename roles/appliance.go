@@ -16,6 +16,7 @@ import (
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/coordination"
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/forward"
 	"jaque.sh/jaque/appliance/heap"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/listen"
@@ -42,29 +43,38 @@ type appliance struct {
 	proj       *projection.Projection
 	links      map[string]*bus.Bus // to other servers than the log's, by address
 	store      coordination.Store  // of the role's own bucket
+	meets      *bus.Bus            // where that is; nil = nowhere
+	strangers  *strangers          // in an engine
 	dispatcher queue.Dispatcher    // engine only
 	workers    *localWorkers       // with -queue memory
 	zones      *zoneWatch          // of an engine with a queue
 	fleet      *queue.Fleet        // heard by a process that gives workers nothing to do
 	zoned      bool                // the objects of a follower include zones; guarded by folding
+	anyHeard   time.Time           // when the newest event was folded; guarded by folding
+	zoneHeard  time.Time           // when an engine last said something of one; guarded by folding
 	followed   *config.Config      // newest generation of a follower, nil = config; guarded by folding
 	runner     *probe.Runner
 	engine     *engine.Engine
+	engines    *engines        // what the log says of them
+	shares     shares          // of the engines in the objects
+	forwarding *forward.Client // nil where no other engine can be met
 	canary     *canaryWatch
 	delivery   *delivering // nil where nothing is delivered
+	contacts   *contacts   // nil where this process shares none with other engines
 	reloader   *reloader
 	sinks      *exporting
 	commands   *commandfile.Pipe // nil without -command-file
 	group      *service.Group
 	services   []service.Service
-	troubles   []func() []string    // each says in sentences what is wrong with a part
-	instance   string               // of this process run
-	live       atomic.Bool          // the projection has caught up with the log
-	folding    sync.Mutex           // held while a follower folds, and while its config is switched
-	submitting *submitting          // nil where commands are not handed on
-	writing    *writing             // which engine writes the log, in a process that only shows it
-	silence    *silence             // whether an engine still writes, in a process that only shows the log
-	heard      []func(*event.Event) // who asks for each event that a follower has folded
+	troubles   []func() []string      // each says in sentences what is wrong with a part
+	instance   string                 // of this process run
+	waiting    atomic.Pointer[string] // what the start of a process waits for that needs another one's log
+	live       atomic.Bool            // the projection has caught up with the log
+	folding    sync.Mutex             // held while a follower folds, and while its config is switched
+	logServer  *answers               // of a log that another process makes
+	submitting *submitting            // nil where commands are not handed on
+	silence    *silence               // whether an engine still writes, in a process that only shows the log
+	heard      []func(*event.Event)   // who asks for each event that a follower has folded
 	undo       []func() error
 }
 
@@ -84,7 +94,7 @@ func assemble(ctx context.Context, s Settings, p Process) error {
 			return a.cleanUp()
 		}
 	}
-	return a.group.Run(ctx)
+	return causeOfEnd(a.group.Run(ctx))
 }
 
 // steps returns how the role is put together, in order.
@@ -92,8 +102,8 @@ func (a *appliance) steps() []step {
 	switch a.s.Role.Name {
 	case Engine:
 		return []step{
-			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openQueue, a.watchZones, a.makeFiles,
-			a.makeCanary, a.makeEngine, a.followZones, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
+			a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openForwarding, a.openQueue, a.watchZones, a.makeFiles,
+			a.makeCanary, a.makeEngine, a.takeForwarded, a.followZones, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 		}
 	case Worker:
 		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
@@ -105,8 +115,8 @@ func (a *appliance) steps() []step {
 		return []step{a.begin, a.loadConfig, a.openListener, a.answerEarly, a.attachLog, a.follow, a.openNotifiers, a.makeNotifier, a.serveBare}
 	}
 	return []step{
-		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.makeFiles,
-		a.makeCanary, a.makeEngine, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
+		a.begin, a.loadConfig, a.openListener, a.openCommandFile, a.openLog, a.openCoordination, a.openForwarding, a.makeFiles,
+		a.makeCanary, a.makeEngine, a.takeForwarded, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 	}
 }
 
@@ -155,7 +165,7 @@ func (a *appliance) trouble() []string {
 
 // begin makes what every role has.
 func (a *appliance) begin(context.Context) error {
-	a.instance = newInstance()
+	a.instance, a.engines = newInstance(), &engines{}
 	a.reg.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), buildInfo(a.p.Version, a.s.Role.Name))
 	a.add(heap.Service(a.p.CollectorSet))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/service"
 	"jaque.sh/jaque/web"
 )
@@ -40,15 +41,19 @@ func (a *appliance) serveBare(context.Context) error {
 // answerEarly answers for a process that waits for an engine to make the log: it lives,
 // and serves nothing yet.
 func (a *appliance) answerEarly(context.Context) error {
+	a.waitsFor("connecting to the log server " + veil.Servers(a.s.EventLog))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _ = web.Health(w, "", nil) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _ = web.Health(w, "", nil) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		_ = web.Health(w, "", []string{"waiting for an engine to make the log"})
+		_ = web.Health(w, "", []string{*a.waiting.Load()})
 	})
 	a.listener.Early(mux)
 	return nil
 }
+
+// waitsFor notes what the start waits for.
+func (a *appliance) waitsFor(what string) { a.waiting.Store(&what) }
 
 // failed is the service that ended by itself, "" while none has.
 func (a *appliance) failed() string {

@@ -4,17 +4,20 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/canary"
+	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/roles/engine"
 	"jaque.sh/jaque/web"
 )
@@ -27,9 +30,13 @@ type canaryWatch struct {
 	order   *pingOrder
 	log     *slog.Logger
 
+	ttl    time.Duration // after which a process counts as dead; 0 = there is only one
+	others atomic.Bool   // another process checks the canary
+
 	mu   sync.Mutex
-	open map[string]int // deliveries of a round that are still to come, by its event
-	last []string       // the events of the newest rounds, oldest first
+	keep [2]membership.Member // who checks the canary and who tells of it; zero = not known yet
+	open map[string]int       // deliveries of a round that are still to come, by its event
+	last []string             // the events of the newest rounds, oldest first
 	stop stop
 }
 
@@ -64,6 +71,36 @@ func (c *canaryWatch) use(set *object.Set) {
 	c.Watch("", 0, now)
 }
 
+// adopt takes in a view of the engines: another one may check the canary from now on.
+func (c *canaryWatch) adopt(me string, v membership.View) {
+	var keep [2]membership.Member
+	for i, what := range []string{string(c.ID()), config.CanaryContact} {
+		owner := v.Owner(what)
+		for _, m := range v.Members {
+			if m.ID == owner {
+				keep[i] = m
+			}
+		}
+	}
+	c.others.Store(keep[0].ID != me)
+	c.mu.Lock()
+	was := c.keep
+	c.keep = keep
+	c.mu.Unlock()
+	if was == keep || was[0].ID == "" && len(v.Members) == 1 {
+		return
+	}
+	patience := time.Duration(0)
+	if len(v.Members) > 1 {
+		patience = c.ttl + noticed
+	}
+	c.Handed(patience, object.At(time.Now()))
+}
+
+// noticed is how long after the end of its time to live a process is taken over from at
+// the latest.
+const noticed = 3 * time.Second
+
 // canaryRunner takes note of the canary's own check.
 type canaryRunner struct {
 	engine.Runner
@@ -78,7 +115,9 @@ func (r canaryRunner) Run(ctx context.Context, j engine.Job) fold.Result {
 	began := object.At(time.Now())
 	r.watch.Pass(canary.Scheduled, began, began)
 	result := r.Runner.Run(ctx, j)
-	r.watch.Pass(canary.Executed, result.Start, object.At(time.Now()))
+	if !r.watch.others.Load() { // else the engine drops the result
+		r.watch.Pass(canary.Executed, result.Start, object.At(time.Now()))
+	}
 	return result
 }
 

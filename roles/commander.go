@@ -27,7 +27,8 @@ func forWeb(err error) error {
 	switch {
 	case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrRefused):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
-	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrNotBegun):
+	case errors.Is(err, engine.ErrBusy), errors.Is(err, engine.ErrStopping), errors.Is(err, engine.ErrNotBegun),
+		errors.Is(err, engine.ErrNotForwarded), errors.Is(err, engine.ErrNotOwned):
 		return fmt.Errorf("%w: %w", web.ErrUnavailable, err)
 	}
 	if errors.Is(err, engine.ErrUnconfirmed) {

@@ -197,8 +197,11 @@ func notBegun(errs []error) bool {
 	return len(errs) > 0
 }
 
+// isNotBegun tells whether nothing was done about an action, here or at the engine that
+// owns the object: it may be handed in again.
 func isNotBegun(err error) bool {
-	return errors.Is(err, engine.ErrBusy) || errors.Is(err, engine.ErrNotBegun) || errors.Is(err, engine.ErrStopping)
+	return errors.Is(err, engine.ErrBusy) || errors.Is(err, engine.ErrNotBegun) || errors.Is(err, engine.ErrStopping) ||
+		errors.Is(err, engine.ErrNotForwarded) || errors.Is(err, engine.ErrNotOwned)
 }
 
 // settling is how long the end of the time for a stop waits for what was begun.

@@ -10,6 +10,7 @@ import (
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/delivery"
+	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/appliance/service"
 	"jaque.sh/jaque/web"
 )
@@ -25,6 +26,9 @@ type delivering struct {
 // makeCanary makes what follows the rounds of the canary.
 func (a *appliance) makeCanary(context.Context) error {
 	a.canary = newCanaryWatch(a.proj, a.journal, a.reg, a.p.Logger)
+	a.canary.ttl = a.s.HeartbeatTTL
+	unwatch := a.store.Watch(func(v membership.View) { a.canary.adopt(a.s.EngineID, v) })
+	a.undo = append(a.undo, func() error { unwatch(); return nil })
 	return nil
 }
 
@@ -36,17 +40,24 @@ func (a *appliance) makeDelivery(ctx context.Context) error {
 	if a.s.Notify.Delivery == deliveredByNotifier {
 		return a.deliverElsewhere(ctx)
 	}
-	x, err := a.newDelivering(delivery.Options{
-		Held:  a.canary.order.held,
-		Epoch: func() uint64 { return uint64(a.engine.View().Epoch) }, Writer: a.s.EngineID,
-	})
+	c := &contacts{sharing: newSharing(a, a.s.EngineID)}
+	c.roster.sharers = a.engines.delivering
+	o := c.options()
+	o.Before = func(p *deliver.Pending) bool { return c.first == 0 || p.Seq < c.first }
+	o.Held, o.Epoch, o.Writer = a.canary.order.held, func() uint64 { return a.engine.View().Epoch }, a.s.EngineID
+	x, err := a.newDelivering(o)
 	if err != nil {
 		return err
 	}
-	registerDelivery(a.reg, deliveryMetrics{notifiers: func() float64 { return 1 }})
-	a.delivery = x
+	c.roster.change = x.Kick
+	a.engines.watch(c.roster.renew)
+	unwatch := a.store.Watch(c.adopt)
+	a.undo = append(a.undo, func() error { unwatch(); return nil })
+	registerDelivery(a.reg, deliveryMetrics{notifiers: func() float64 { return float64(c.roster.members()) }})
+	a.delivery, a.contacts = x, c
 	a.troubles = append(a.troubles, x.Trouble)
-	a.add(x.Service("canary"))
+	a.add(service.Service{Name: "contacts", Needs: []string{"engine", "engines"}, Run: c.run})
+	a.add(x.Service("canary", "contacts"))
 	return nil
 }
 

@@ -28,6 +28,7 @@ type elsewhere struct {
 	count func(context.Context) (int, error) // live notifiers
 	live  atomic.Int64                       // by the last count; unknownLive = it failed
 	seen  atomic.Int64                       // when one was last known to live, in Unix milliseconds
+	known atomic.Int64                       // when they were last counted, in Unix milliseconds
 	log   *slog.Logger
 	told  time.Time // when the log was told that none runs; zero = some do. It belongs to run.
 }
@@ -75,6 +76,7 @@ func newElsewhere(p *projection.Projection, log *slog.Logger, count func(context
 	x := &elsewhere{open: p.OpenRequests, count: count, log: log}
 	x.live.Store(unknownLive)
 	x.seen.Store(time.Now().UnixMilli())
+	x.known.Store(time.Now().UnixMilli())
 	return x
 }
 
@@ -104,6 +106,7 @@ func (x *elsewhere) look(ctx context.Context) {
 		return
 	}
 	x.live.Store(int64(n))
+	x.known.Store(time.Now().UnixMilli())
 	if n > 0 {
 		x.seen.Store(time.Now().UnixMilli())
 	}
@@ -112,6 +115,12 @@ func (x *elsewhere) look(ctx context.Context) {
 // none tells whether nobody delivers, and not only for a moment.
 func (x *elsewhere) none(now time.Time) bool {
 	return x.live.Load() == 0 && now.Sub(time.UnixMilli(x.seen.Load())) >= withoutNotifier
+}
+
+// unknown tells whether it cannot be found out if anybody delivers, and not only for a
+// moment.
+func (x *elsewhere) unknown(now time.Time) bool {
+	return x.live.Load() == unknownLive && now.Sub(time.UnixMilli(x.known.Load())) >= withoutNotifier
 }
 
 // tell says in the log when it begins that no notifier runs, and when that is over.
@@ -131,6 +140,10 @@ func (x *elsewhere) tell() {
 func (x *elsewhere) trouble() []string {
 	now, open := time.Now(), x.open()
 	var all []string
+	if x.unknown(now) {
+		all = append(all, fmt.Sprintf("it is not known since %s whether a notifier runs: their members cannot be read; is the log server reachable?",
+			clock(time.UnixMilli(x.known.Load()), now)))
+	}
 	if x.none(now) {
 		text := "no notifier runs, so that nobody is told of anything; start one with -target notifier"
 		if len(open) > 0 {
@@ -233,7 +246,7 @@ func registerDelivery(reg prometheus.Registerer, m deliveryMetrics) {
 			reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, of))
 		}
 	}
-	gauge("jaque_notify_notifiers", "Live processes that deliver notifications; this one alone with -notify-delivery local, -1 = not known.", m.notifiers)
+	gauge("jaque_notify_notifiers", "Live processes that deliver notifications: notifiers, or engines with -notify-delivery local; -1 = not known.", m.notifiers)
 	gauge("jaque_notify_open", "Requests without an outcome.", m.open)
 	gauge("jaque_notify_oldest_seconds", "Age of the oldest request without an outcome; 0 = there is none.", m.oldest)
 }

@@ -20,25 +20,56 @@ import (
 // that an engine still watches workers.
 const zoneNews = time.Minute
 
+// zoneForgotten is how long engines may say nothing of any zone, while they write other
+// things, until a follower shows zones no more.
+const zoneForgotten = 5 * time.Minute
+
 // learnZone takes the zones of workers into the objects of a process that only reads
 // the log, once an engine says something of one: beside an engine that executes
 // everything itself there are none. The caller holds a.folding.
 func (a *appliance) learnZone(e *event.Event) {
-	if a.zoned || e.Object.Host() != config.CanaryHost || !strings.HasPrefix(e.Object.Service(), config.ZonePrefix) {
+	now := time.Now()
+	if now.Sub(a.anyHeard) > zoneNews {
+		a.zoneHeard = now // nobody said anything, so that zones are no exception
+	}
+	a.anyHeard = now
+	if e.Object.Host() != config.CanaryHost || !strings.HasPrefix(e.Object.Service(), config.ZonePrefix) {
+		if a.zoned && time.Since(a.zoneHeard) > zoneForgotten && a.live.Load() {
+			a.forgetZones()
+		}
 		return
 	}
 	if time.Since(e.Time.Std()) > zoneNews {
 		return
 	}
-	c := a.followed
-	if c == nil {
-		c = a.config
+	a.zoneHeard = time.Now()
+	if a.zoned {
+		return
 	}
+	c := a.newestConfig()
 	a.zoned = true
 	set := a.followedSet(c)
 	change := config.Diff(a.proj.Set(), set)
 	a.proj.Switch(set, change.Added, change.Removed)
 	a.p.Logger.Info("an engine hands its checks to workers, their zones are shown", "zones", c.Zones)
+}
+
+// forgetZones takes the zones out of the objects: the engine that had workers was replaced
+// by one that has none. The caller holds a.folding.
+func (a *appliance) forgetZones() {
+	a.zoned = false
+	set := a.followedSet(a.newestConfig())
+	change := config.Diff(a.proj.Set(), set)
+	a.proj.Switch(set, change.Added, change.Removed)
+	a.p.Logger.Info("no engine says anything of zones any more, they are not shown")
+}
+
+// newestConfig is the newest generation of a follower.
+func (a *appliance) newestConfig() *config.Config {
+	if a.followed != nil {
+		return a.followed
+	}
+	return a.config
 }
 
 // followedSet returns the objects of a config generation in a process that only reads
@@ -92,7 +123,7 @@ func (a *appliance) fleetForWeb() *web.Fleet {
 		for _, z := range a.zones.states() {
 			f.Zones = append(f.Zones, web.FleetZone{
 				Name: z.name, Workers: z.workers, Capacity: z.capacity, Busy: z.busy,
-				Waiting: z.waiting, Oldest: z.oldest, Deserted: z.deserted,
+				Waiting: z.waiting, Oldest: z.oldest, Deserted: z.deserted, Old: z.unheard,
 			})
 		}
 		return f

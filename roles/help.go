@@ -15,6 +15,11 @@ func Help(role Role) string {
 	b.WriteString("                                              monitor this machine, with an example config\n")
 	b.WriteString("  jaque credentials ROLE [-zone ZONE,…] [-id NAME] [-data FOLDER] [-out FILE]\n")
 	b.WriteString("                                              make a user of the embedded log server\n")
+	b.WriteString("  jaque cluster init|token|join|status|remove|drill make machines members of a cluster\n")
+	b.WriteString("  jaque witness [-data FOLDER]                a vote and a copy for two appliances, without an engine\n")
+	b.WriteString("  jaque backup -o FILE [-data FOLDER]         take everything on the log server into a file\n")
+	b.WriteString("  jaque restore FILE [-data FOLDER]           bring it back into an empty folder\n")
+	b.WriteString("  jaque log verify [FILE] [-data FOLDER]      check the log against its invariants\n")
 	b.WriteString("  jaque notify simulate -config PATH -object OBJECT -state STATE\n")
 	b.WriteString("                                              say who would be told of a problem\n")
 	b.WriteString("  jaque version                               print the version\n")
@@ -52,7 +57,7 @@ func writeFlag(b *strings.Builder, f Flag, role Name) {
 // Reference returns the documentation page of all flags, in Markdown.
 func Reference() string {
 	var b strings.Builder
-	b.WriteString("# Flags\n\n")
+	b.WriteString("# Flags\n\nSection: Reference · Next: [Roles](roles.md) · Index: [llms.txt](../llms.txt)\n\n")
 	b.WriteString("This page is generated from the table that the program itself uses (`go test ./roles -update`).\n\n")
 	b.WriteString("Every role is `jaque -target ROLE`. Flags are written `-name value` or `-name=value`, with one dash or two.\n")
 	b.WriteString("Each has an environment twin; the flag wins. A flag counts as given when it is present in any form,\n")

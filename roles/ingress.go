@@ -28,7 +28,7 @@ func (a *appliance) takeCommands(ctx context.Context) error {
 	}
 	s, err := ingress.NewServer(b.Conn(), ingress.ServerOptions{
 		ID: a.s.EngineID, Engine: taker{a.engine}, Logger: a.p.Logger, Registerer: a.reg,
-		Over: func() bool { return a.group.Err() != nil || !a.store.Alive() },
+		Over: a.over,
 	})
 	if err != nil {
 		return err

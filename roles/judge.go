@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"jaque.sh/jaque/appliance/rule/veil"
 )
 
 // DefaultListen is the HTTP address without -listen. It is not reachable from
@@ -76,7 +78,7 @@ func (p *parser) judge(f Flag, s *Settings) {
 		return
 	}
 	if why := f.Fits(s.Role, g.value); why != "" {
-		p.problem("%s: role %s cannot use %q: %s", g.origin(), s.Role.Name, g.value, why)
+		p.problem("%s: role %s cannot use %q: %s", g.origin(), s.Role.Name, veil.Servers(g.value), why)
 	}
 }
 
@@ -93,7 +95,7 @@ func (g given) shown() string {
 	if g.flag.Secret {
 		return "its value"
 	}
-	return fmt.Sprintf("%q", g.value)
+	return fmt.Sprintf("%q", veil.Servers(g.value))
 }
 
 // crossCheck judges flags that depend on each other and reads secrets.
@@ -123,10 +125,10 @@ func (p *parser) checkServers(s *Settings) {
 			continue
 		}
 		p.problem("-%s embedded needs the embedded server, which -eventlog %s does not start; write -%s nats://host:port, or leave -eventlog out",
-			f.flag, s.EventLog, f.flag)
+			f.flag, veil.Servers(s.EventLog), f.flag)
 	}
 	if _, given := p.given["nats-listen"]; given && s.Role.OwnLog && s.EventLog != "embedded" {
-		p.problem("-nats-listen opens the embedded server, which -eventlog %s does not start; leave one of them out", s.EventLog)
+		p.problem("-nats-listen opens the embedded server, which -eventlog %s does not start; leave one of them out", veil.Servers(s.EventLog))
 	}
 	if s.Role.Name == Engine && s.Queue == "embedded" && s.NATS.Listen == "" {
 		s.Warnings = append(s.Warnings,
@@ -159,6 +161,7 @@ func (p *parser) readSecret(file Flag, g given, s *Settings) {
 func (p *parser) fill(s *Settings) {
 	id := HostID(p.env.Host)
 	s.Host = id
+	_, s.meetsGiven = p.given["coordination"]
 	for name, into := range map[string]*string{
 		"engine-id": &s.EngineID, "sink-id": &s.SinkID, "notifier-id": &s.NotifierID,
 	} {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -28,7 +30,10 @@ func (a *appliance) openLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.openBus(ctx, b)
+	if err := a.openBus(ctx, b); err != nil {
+		return err
+	}
+	return a.openDoor(ctx)
 }
 
 // attachLog opens a log that another process serves and declares.
@@ -38,8 +43,12 @@ func (a *appliance) attachLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Attach = true
-	return a.openBus(ctx, b)
+	b.Attach, b.Waiting = true, a.waitsFor
+	if err := a.openBus(ctx, b); err != nil {
+		return err
+	}
+	a.watchAnswers()
+	return nil
 }
 
 // busOptions are those of a connection of this process: where is embedded or an
@@ -52,7 +61,10 @@ func (a *appliance) busOptions(where string) (b bus.Options, err error) {
 		if b.Data = a.s.Data; b.Data == "" {
 			return b, errors.New("there is no home folder to keep the event log in; name a folder with -data")
 		}
-		err = a.listenForOthers(&b)
+		b.Door = true
+		if err = a.listenForOthers(&b); err == nil {
+			err = a.joinPeers(&b)
+		}
 		return b, err
 	}
 	b.URL = where
@@ -78,7 +90,7 @@ func (a *appliance) memberID() string {
 
 func (a *appliance) journalOptions() journal.Options {
 	reads := a.s.Role.Name == UI || a.s.Role.Name == Sink
-	return journal.Options{Logger: a.p.Logger, Registerer: a.reg, Zone: a.zone, ReadOnly: reads}
+	return journal.Options{Logger: a.p.Logger, Registerer: a.reg, Zone: a.zone, ReadOnly: reads, Instance: a.instance}
 }
 
 func (a *appliance) openBus(ctx context.Context, o bus.Options) (err error) {
@@ -86,11 +98,15 @@ func (a *appliance) openBus(ctx context.Context, o bus.Options) (err error) {
 		return err
 	}
 	a.undo = append(a.undo, func() error { return a.bus.Close(context.Background()) })
-	a.add(service.Service{Name: "bus", StopTimeout: 30 * time.Second, Run: a.bus.Run})
+	a.troubles = append(a.troubles, a.bus.Trouble)
+	a.add(service.Service{Name: "bus", StopTimeout: 30 * time.Second, Last: true, Run: a.bus.Run})
 	// Without a bound each answer would have 5 s, which is short on a busy machine.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	j, err := journal.OpenJetStream(ctx, a.bus, a.journalOptions())
+	if errors.Is(err, context.DeadlineExceeded) && !a.bus.Embedded() {
+		return fmt.Errorf("open the log on the server %s: %w; see whether that server hangs, and start again", veil.Servers(a.s.EventLog), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,7 +130,7 @@ func (a *appliance) useJournal(j journal.Journal) {
 	if a.bus != nil {
 		needs = append(needs, "bus")
 	}
-	a.add(service.Service{Name: "journal", Needs: needs, Run: func(ctx context.Context, ready func()) error {
+	a.add(service.Service{Name: "journal", Needs: needs, Last: true, Run: func(ctx context.Context, ready func()) error {
 		ready()
 		<-ctx.Done()
 		return closing()
@@ -148,7 +164,7 @@ func (a *appliance) link(ctx context.Context, name, where string) (*bus.Bus, err
 	}
 	a.links[where] = b
 	a.undo = append(a.undo, func() error { return b.Close(context.Background()) })
-	a.add(service.Service{Name: name, StopTimeout: 30 * time.Second, Run: b.Run})
+	a.add(service.Service{Name: name, StopTimeout: 30 * time.Second, Last: true, Run: b.Run})
 	return b, nil
 }
 

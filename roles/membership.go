@@ -18,8 +18,11 @@ func (a *appliance) openCoordination(ctx context.Context) error {
 		a.store = &coordination.Memory{}
 		return nil
 	}
-	if a.s.Coordination == "memory" {
-		a.p.Logger.Info("the membership is kept beside the log, which other processes reach too, so that a second engine is noticed")
+	switch {
+	case a.s.Coordination == "memory" && a.s.meetsGiven:
+		a.p.Logger.Warn("-coordination memory is not followed: other processes reach the log, so the membership is kept beside it, and engines that do not know of each other are ruled out; leave the flag out")
+	case a.s.Coordination == "memory":
+		a.p.Logger.Info("the membership is kept beside the log, which other processes reach too, so that other engines can share its objects")
 	}
 	return a.openStore(ctx, coordination.Engines, where)
 }
@@ -33,7 +36,7 @@ func (a *appliance) membershipOn() string {
 		return a.s.Coordination
 	case external(a.s.EventLog):
 		return a.s.EventLog
-	case a.bus != nil && a.s.NATS.Listen != "":
+	case a.bus != nil && (a.s.NATS.Listen != "" || a.bus.Clustered()):
 		return "embedded"
 	}
 	return ""
@@ -45,12 +48,28 @@ func (a *appliance) openStore(ctx context.Context, path, where string) error {
 	if err != nil {
 		return err
 	}
+	if err := a.meet(ctx, b); err != nil {
+		return err
+	}
+	a.meets = b
 	a.store, err = coordination.OpenJetStream(b.Conn(), a.storeOptions(b, path))
 	if err != nil {
 		return fmt.Errorf("open the membership %s: %w", path, err)
 	}
 	a.add(service.Service{Name: "membership", Needs: a.names(), Run: a.store.Run})
 	return nil
+}
+
+// meet sees to it that there is a bucket for members on a server of its own: engines make
+// it, and the others wait for one that does. With the log it is there.
+func (a *appliance) meet(ctx context.Context, b *bus.Bus) error {
+	switch {
+	case b == a.bus:
+		return nil
+	case a.s.Role.OwnLog:
+		return b.DeclareMembers(ctx)
+	}
+	return b.AwaitMembers(ctx, a.waitsFor)
 }
 
 func (a *appliance) storeOptions(b *bus.Bus, path string) coordination.Options {

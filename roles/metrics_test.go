@@ -15,6 +15,8 @@ const metricsPage = "../docs/reference/metrics.md"
 
 const metricsHead = `# Metrics
 
+Section: Reference · Next: [Sinks](sinks.md) · Index: [llms.txt](../llms.txt)
+
 This page is generated from what the program serves at ` + "`/metrics`" + ` in role ` + "`all`" + ` (` + "`go test ./roles -update`" + `).
 Names, types and labels are a contract; a change of one is a change fragment. Those of the Go runtime and of the process
 (` + "`go_…`, `process_…`" + `) are left out.

@@ -7,17 +7,15 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/delivery"
 	"jaque.sh/jaque/appliance/journal"
-	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/appliance/service"
 )
 
 // notifier takes part in the fleet of those who deliver.
 type notifier struct {
-	a      *appliance
-	roster *roster
+	sharing
 	before func(context.Context) (coordination.Past, error)
 }
 
@@ -32,7 +30,8 @@ func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 	if err := a.makeRunner(a.config.PluginPath); err != nil {
 		return err
 	}
-	n := &notifier{a: a, roster: &roster{me: membership.Member{ID: a.s.NotifierID, Instance: a.instance}}}
+	n := &notifier{sharing: newSharing(a, a.s.NotifierID)}
+	n.roster.rests = a.engines.local
 	b, err := a.link(ctx, "coordination", a.meeting())
 	if err != nil {
 		return err
@@ -44,20 +43,19 @@ func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 	}
 	order := newPingOrder()
 	a.proj.OnSettled(order.settled)
-	x, err := a.newDelivering(delivery.Options{
-		Held:  order.held,
-		Owner: n.roster.owns, Shared: n.roster.isShared, Halted: func() bool { return !a.store.Alive() },
-		Before: n.roster.mayHaveSent, Epoch: n.roster.epoch, Writer: a.s.NotifierID,
-	})
+	o := n.options()
+	o.Held, o.Before, o.Epoch, o.Writer = order.held, n.mayHaveSent, n.roster.epoch, a.s.NotifierID
+	x, err := a.newDelivering(o)
 	if err != nil {
 		return err
 	}
 	// The engine may run by a newer config than this process.
 	x.channels.notifier = a.s.NotifierID
 	n.roster.change = x.Kick
-	a.heard = append(a.heard, func(e *event.Event) { n.hear(e) })
+	a.heard = append(a.heard, a.engines.hear)
+	a.engines.watch(n.renew)
 	a.delivery = x
-	a.troubles = append(a.troubles, n.roster.trouble, x.channels.trouble)
+	a.troubles = append(a.troubles, a.engines.deliver, x.channels.trouble)
 	a.add(service.Service{Name: "notifiers", Needs: a.names(), Run: n.run})
 	a.add(x.Service("notifiers"))
 	a.reloader = newReloader(a, nil)
@@ -65,48 +63,32 @@ func (a *appliance) makeNotifier(ctx context.Context) (err error) {
 	return nil
 }
 
-// hear is told of every event that the follower has folded.
-func (n *notifier) hear(e *event.Event) {
-	if !n.roster.hear(e) {
+// renew looks again at who delivers, and says when that is another one.
+func (n *notifier) renew() {
+	was := n.roster.rest()
+	n.roster.renew()
+	if n.roster.rest() == was {
 		return
 	}
-	for _, t := range n.roster.trouble() {
+	for _, t := range n.a.engines.deliver() {
 		n.a.p.Logger.Warn("nothing is delivered from here", "reason", t)
 		return
 	}
-	n.a.p.Logger.Info("the engine leaves the delivery to notifiers", "engine", e.Writer)
+	n.a.p.Logger.Info("the engines leave the delivery to notifiers")
 }
 
 // run is a member until ctx ends. It is ready when it may deliver.
 func (n *notifier) run(ctx context.Context, ready func()) (err error) {
-	newer := make(chan struct{}, 1)
-	cancel := n.a.store.Watch(func(v membership.View) {
-		n.roster.adopt(v)
-		select {
-		case newer <- struct{}{}:
-		default:
-		}
-	})
-	defer cancel()
-	if err := n.recall(ctx); err != nil {
+	defer n.a.store.Watch(n.adopt)()
+	if err := n.a.engines.recall(ctx, n.a.journal); err != nil {
 		return unlessOver(ctx, err)
 	}
 	defer func() { err = errors.Join(err, n.leave(ctx)) }()
 	if err := n.join(ctx); err != nil {
 		return unlessOver(ctx, service.Fail(ctx, err)) // leaving takes a while: it is told of before
 	}
-	if !n.settle(ctx) {
-		return nil
-	}
-	ready()
-	for {
-		select {
-		case <-newer:
-			n.settle(ctx)
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	n.follow(ctx, ready)
+	return nil
 }
 
 // unlessOver returns an error unless the end was asked for.
@@ -117,20 +99,16 @@ func unlessOver(ctx context.Context, err error) error {
 	return err
 }
 
-// recalled is how many engines of before are looked at.
-const recalled = 100
+// mayHaveSent tells whether somebody else may have sent a request that was open when
+// this process joined: an engine that delivers by itself, or another notifier.
+func (n *notifier) mayHaveSent(p *deliver.Pending) bool {
+	return !n.leftToNotifiers(p.Seq) || n.roster.mayHaveSent(p)
+}
 
-// recall finds out what the engines of before have said of the delivery.
-func (n *notifier) recall(ctx context.Context) error {
-	events, err := n.a.journal.History(ctx, journal.Query{Kinds: []event.Kind{event.EngineJoined}, Limit: recalled})
-	if err != nil {
-		return fmt.Errorf("look for the newest engine: %w", err)
-	}
-	if len(events) > 0 {
-		n.hear(&events[0])
-	}
-	n.roster.recall(events)
-	return nil
+// leftToNotifiers tells whether no engine has delivered since a position of the log.
+func (n *notifier) leftToNotifiers(seq uint64) bool {
+	left := n.a.engines.left()
+	return left != 0 && seq >= left
 }
 
 // askPast bounds the look at the members of before.
@@ -146,7 +124,7 @@ func (n *notifier) past(ctx context.Context) (p coordination.Past, ok bool) {
 		events, err = n.a.journal.History(ctx, journal.Query{
 			Kinds: []event.Kind{event.NotificationDelivered, event.NotificationFailed, event.NotificationAbandoned}, Limit: 1,
 		})
-		ok = err == nil && (len(events) == 0 || !n.roster.leftToNotifiers(events[0].Seq))
+		ok = err == nil && (len(events) == 0 || !n.leftToNotifiers(events[0].Seq))
 		return p, ok
 	}
 	if err != nil && ctx.Err() == nil {
@@ -156,8 +134,7 @@ func (n *notifier) past(ctx context.Context) (p coordination.Past, ok bool) {
 }
 
 // join makes this process a member. Whoever was there before may still be sending to
-// contacts that are this one's now: it gets a moment to hear of it and to end, and
-// what comes in meanwhile is marked.
+// contacts that are this one's now.
 func (n *notifier) join(ctx context.Context) error {
 	began := time.Now()
 	past, known := n.past(ctx)
@@ -168,53 +145,10 @@ func (n *notifier) join(ctx context.Context) error {
 	if since, ok := past.Empty(v, began); known && ok {
 		n.roster.alone(since, n.a.s.HeartbeatTTL)
 	}
-	if len(v.Members) == 1 {
-		return nil
-	}
-	n.roster.share(time.Now().Add(n.a.s.HeartbeatTTL))
-	select {
-	case <-time.After(n.a.s.HeartbeatTTL / 3):
-	case <-ctx.Done():
+	if len(v.Members) > 1 {
+		n.wait(ctx)
 	}
 	return ctx.Err()
-}
-
-// How often the log is asked for its end again, and the fold for its position.
-const (
-	askEndAgain = time.Second
-	lookAtFold  = 10 * time.Millisecond
-)
-
-// settle puts the newest view in force once everything is folded that stood on the log
-// when it was adopted: what its former owner has delivered is not delivered again. It
-// is false when ctx has ended.
-func (n *notifier) settle(ctx context.Context) bool {
-	epoch := n.roster.epoch()
-	end, err := n.a.journal.End(ctx)
-	for err != nil {
-		n.a.p.Logger.Warn("the end of the log is not known, trying again", "err", err)
-		if !pause(ctx, askEndAgain) {
-			return false
-		}
-		end, err = n.a.journal.End(ctx)
-	}
-	for n.a.proj.Position().Log < end.Log {
-		if !pause(ctx, lookAtFold) {
-			return false
-		}
-	}
-	n.roster.enforce(epoch)
-	return ctx.Err() == nil
-}
-
-// pause is false if ctx ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // leavePatience bounds a polite leave; without it the peers wait for the TTL.

@@ -178,7 +178,7 @@ func TestWrongCommandLinesSayWhatToWriteInstead(t *testing.T) {
 	}
 }
 
-// S004, S041
+// S004, S041, S097, S102
 func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	s, err := Parse([]string{"-config", "site"}, world(map[string]string{"HOME": "/home/a"}))
 	if err != nil {

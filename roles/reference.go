@@ -8,7 +8,7 @@ import (
 // RoleReference returns the documentation page of the roles, in Markdown.
 func RoleReference() string {
 	var b strings.Builder
-	b.WriteString("# Roles\n\n")
+	b.WriteString("# Roles\n\nSection: Reference · Next: [Security of a split deployment](security.md) · Index: [llms.txt](../llms.txt)\n\n")
 	b.WriteString("This page is generated from the table that the program itself uses (`go test ./roles -update`).\n\n")
 	b.WriteString("Every role is the same program, started as `jaque -target ROLE`; without `-target` it is `all`.\n\n")
 	b.WriteString("| role | what it does | answers over HTTP | membership | SIGHUP |\n| --- | --- | --- | --- | --- |\n")

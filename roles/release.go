@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // idle returns a sentence for each setting that this release accepts and does
@@ -17,15 +18,20 @@ func (s Settings) idle() []string {
 	}{
 		{"livestatus-socket", s.LivestatusSocket != ""},
 		{"livestatus-listen", s.LivestatusListen != ""},
-		{"cluster-name", s.NATS.ClusterName != ""},
-		{"cluster-listen", s.NATS.ClusterListen != ""},
-		{"cluster-peers", len(s.NATS.ClusterPeers) > 0},
 	} {
 		if f.given {
 			out = append(out, "-"+f.flag+" has no effect in this release")
 		}
 	}
+	if n := s.NATS; (n.ClusterName != "" || n.ClusterListen != "" || len(n.ClusterPeers) > 0) && !s.embeds() {
+		out = append(out, "-cluster-name, -cluster-listen and -cluster-peers have no effect: this process embeds no server")
+	}
 	return out
+}
+
+// embeds tells whether a server runs in this process.
+func (s Settings) embeds() bool {
+	return slices.Contains([]string{s.EventLog, s.Queue, s.Coordination}, "embedded")
 }
 
 // tlsConfig returns how connections to a NATS server are secured, nil for the

@@ -1,54 +1,60 @@
 package roles
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
-	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/delivery"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
-// roster says to which contacts a notifier delivers: to those that it owns among the
-// live notifiers, and to nobody while the newest engine delivers by itself.
+// roster says to which contacts a process delivers that shares them with others of its
+// kind, notifiers or engines: to those that it owns among the ones that live.
 type roster struct {
 	me     membership.Member
 	change func() // the answer of owns may be another one; it must not block
+	// rests tells that nobody of this kind delivers now; nil = never. sharers returns
+	// those members of a view that deliver; nil = all do. Whoever changes an answer
+	// calls renew.
+	rests   func() bool
+	sharers func(membership.View) membership.View
 
 	mu sync.Mutex // guards what follows
-	// views are the one in force and all newer ones. A contact that a newer one gives
-	// to another process is left alone at once; one that it gives to this process is
-	// taken when it is in force.
-	views  []membership.View
-	shared time.Time // until when others may still deliver to contacts of this process
-	engine joined
-	left   uint64      // position on the log from which on no engine has delivered; 0 = not known
-	quiet  object.Time // from when on no other notifier was live; 0 = not known
-}
-
-// joined is the newest engine on the log.
-type joined struct {
-	seq   uint64
-	id    string
-	at    time.Time
-	local bool // it delivers by itself
+	// views are the one in force and all newer ones, shares those members of each that
+	// deliver. A contact that a newer one gives to another process is left alone at once;
+	// one that it gives to this process is taken when it is in force.
+	views, shares []membership.View
+	resting       bool
+	paused        bool        // this process begins with nothing, as it steps out
+	shared        time.Time   // until when others may still deliver to contacts of this process
+	quiet         object.Time // from when on nobody else of this kind was live; 0 = not known
+	joining       bool        // others may be sending what was due when this process began
+	taken         uint64      // position of the log up to which they may have begun with it
+	sent          time.Time   // when they have ended with that
 }
 
 // owns tells whether this process delivers to a contact.
 func (r *roster) owns(contact string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.engine.local {
+	if r.resting || r.paused {
 		return false
 	}
-	for _, v := range r.views {
-		if !v.Has(r.me) || v.Owner(contact) != r.me.ID {
+	for i, v := range r.views {
+		if !v.Has(r.me) || r.shares[i].Owner(contact) != r.me.ID {
 			return false
 		}
 	}
 	return len(r.views) > 0
+}
+
+// rest tells whether nobody of this kind delivers.
+func (r *roster) rest() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.resting
 }
 
 // epoch is that of the newest view.
@@ -61,10 +67,23 @@ func (r *roster) epoch() uint64 {
 	return r.views[len(r.views)-1].Epoch
 }
 
-// adopt takes in a newer view. What it takes away counts at once.
-func (r *roster) adopt(v membership.View) {
+// adopt takes in a newer view. What it takes away counts at once. It tells whether this
+// process comes back with it.
+func (r *roster) adopt(v membership.View) (back bool) {
 	r.mu.Lock()
+	n := len(r.views)
+	back = n > 0 && !r.views[n-1].Has(r.me) && v.Has(r.me) && len(v.Members) > 1
 	r.views = append(r.views, v)
+	r.share()
+	r.mu.Unlock()
+	r.change()
+	return back
+}
+
+// pause lets this process begin with no message, or lets it go on.
+func (r *roster) pause(on bool) {
+	r.mu.Lock()
+	r.paused = on
 	r.mu.Unlock()
 	r.change()
 }
@@ -75,68 +94,79 @@ func (r *roster) enforce(epoch uint64) {
 	for len(r.views) > 1 && r.views[0].Epoch < epoch {
 		r.views = r.views[1:]
 	}
+	r.share()
 	r.mu.Unlock()
 	r.change()
 }
 
-// share notes that others may still deliver to contacts of this process.
-func (r *roster) share(until time.Time) {
+// renew looks again at who delivers.
+func (r *roster) renew() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.shared = until
+	r.share()
+	r.mu.Unlock()
+	r.change()
 }
 
+// share finds out who delivers. The caller holds r.mu.
+func (r *roster) share() {
+	r.resting = r.rests != nil && r.rests()
+	r.shares = make([]membership.View, len(r.views))
+	for i, v := range r.views {
+		if r.shares[i] = v; r.sharers != nil {
+			r.shares[i] = r.sharers(v)
+		}
+	}
+}
+
+// members returns how many deliver by the newest view.
+func (r *roster) members() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.shares) == 0 {
+		return 0
+	}
+	return len(r.shares[len(r.shares)-1].Members)
+}
+
+// join notes that others live that may still deliver to contacts of this process: what
+// comes in until a time is marked.
+func (r *roster) join(until time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shared, r.joining = until, true
+}
+
+// isShared tells whether others may still deliver to contacts of this process.
 func (r *roster) isShared() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return time.Now().Before(r.shared)
 }
 
-// hear takes in what an engine that joined says of the delivery. The newest one
-// counts, in whichever order they are heard of. It tells whether the answer of owns is
-// another one now.
-func (r *roster) hear(e *event.Event) (changed bool) {
-	if e.Kind != event.EngineJoined {
-		return false
-	}
-	r.mu.Lock()
-	if e.Seq <= r.engine.seq {
-		r.mu.Unlock()
-		return false
-	}
-	was := r.engine.local
-	r.engine = joined{seq: e.Seq, id: e.Writer, at: e.Time.Std(), local: e.Facts[event.FactDelivery] != deliveredByNotifier}
-	if changed = was != r.engine.local; r.engine.local {
-		r.left = 0
-	}
-	r.mu.Unlock()
-	if changed {
-		r.change()
-	}
-	return changed
-}
-
-// recall takes in the engines of before, newest first.
-func (r *roster) recall(events []event.Event) {
+// begin notes that the others have let go of the contacts of this process. What stood
+// on the log by then they may have begun to send.
+func (r *roster) begin(end uint64, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i := range events {
-		if events[i].Facts[event.FactDelivery] != deliveredByNotifier {
-			return
-		}
-		r.left = events[i].Seq
+	if r.joining {
+		r.joining = false
+		r.taken, r.sent = end, now.Add(delivery.SendMost)
 	}
 }
 
-// leftToNotifiers tells whether no engine has delivered since a position of the log.
-func (r *roster) leftToNotifiers(seq uint64) bool {
+// busy tells until when another process that lives may be sending a request that this
+// one has taken over from it when it joined.
+func (r *roster) busy(p *deliver.Pending) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.left != 0 && seq >= r.left
+	if p.Seq > r.taken {
+		return time.Time{}
+	}
+	return r.sent
 }
 
-// alone notes since when there was no other notifier by the clock of the store, the
-// zero time = ever; skew is how far the clock of an engine may be from it.
+// alone notes since when nobody else of this kind was there by the clock of the store,
+// the zero time = ever; skew is how far the clock of an engine may be from it.
 func (r *roster) alone(since time.Time, skew time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,12 +175,9 @@ func (r *roster) alone(since time.Time, skew time.Duration) {
 	}
 }
 
-// mayHaveSent tells whether somebody else may have sent a request that was open when
-// this process joined: an engine that delivers by itself, or another notifier.
+// mayHaveSent tells whether somebody else of this kind may have sent a request that was
+// open when this process joined.
 func (r *roster) mayHaveSent(p *deliver.Pending) bool {
-	if !r.leftToNotifiers(p.Seq) {
-		return true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.quiet == 0 || p.Time < r.quiet
@@ -159,14 +186,3 @@ func (r *roster) mayHaveSent(p *deliver.Pending) bool {
 // deliveredByNotifier is the value of -notify-delivery and of the fact on the log that
 // leaves the delivery to notifiers.
 const deliveredByNotifier = "notifier"
-
-// trouble says why nothing is delivered from here.
-func (r *roster) trouble() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.engine.local {
-		return nil
-	}
-	return []string{fmt.Sprintf("engine %q, which joined at %s, delivers notifications by itself: nothing is sent from here; "+
-		"start the engine with -notify-delivery notifier, or stop this notifier", r.engine.id, clock(r.engine.at, time.Now()))}
-}

@@ -16,6 +16,7 @@ import (
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/delivery"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -73,42 +74,6 @@ func TestANotifierWithoutAViewOrOfAnotherRunOwnsNothing(t *testing.T) {
 	}
 }
 
-func TestTheNewestEngineDecidesWhoDelivers(t *testing.T) {
-	engine := func(seq uint64, delivery string) *event.Event {
-		e := &event.Event{Kind: event.EngineJoined, Seq: seq, Writer: "e1", Time: object.At(time.Now()), Facts: map[string]string{"engine": "e1"}}
-		if delivery != "" {
-			e.Facts[event.FactDelivery] = delivery
-		}
-		return e
-	}
-	kicks := 0
-	r := rosterOf("a")
-	r.change = func() { kicks++ }
-	r.adopt(viewOf(1, "a"))
-	kicks = 0
-	for i, c := range []struct {
-		name    string
-		e       *event.Event
-		owns    bool
-		changed bool
-	}{
-		{"an engine that says nothing delivers by itself", engine(10, ""), false, true},
-		{"one of before does not count", engine(5, "notifier"), false, false},
-		{"one that leaves it to notifiers", engine(20, "notifier"), true, true},
-		{"the same again", engine(20, "notifier"), true, false},
-		{"another event", &event.Event{Kind: event.EngineLeft, Seq: 25}, true, false},
-		{"one that delivers by itself", engine(30, "local"), false, true},
-	} {
-		was := kicks
-		if changed := r.hear(c.e); changed != c.changed || r.owns("alice") != c.owns || (kicks > was) != changed {
-			t.Errorf("%d, %s: changed %t, owns %t, %d kicks", i, c.name, changed, r.owns("alice"), kicks-was)
-		}
-		if trouble := strings.Join(r.trouble(), ""); strings.Contains(trouble, `engine "e1"`) == c.owns {
-			t.Errorf("%s: the trouble is %q", c.name, trouble)
-		}
-	}
-}
-
 func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
 	request := func(age time.Duration, failures int, reason string) *deliver.Pending {
 		p := &deliver.Pending{Time: object.At(time.Now().Add(-age)), Failures: failures, Reason: reason}
@@ -127,7 +92,8 @@ func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
 		{"none has been seen for a moment", 0, nil, 14 * time.Second, nil, ""},
 		{"none runs", 0, nil, time.Minute, nil, "no notifier runs, so that nobody is told"},
 		{"none runs and something waits", 0, nil, time.Minute, func() []*deliver.Pending { return []*deliver.Pending{request(0, 0, "")} }, "1 notification waits since"},
-		{"it is not known whether one runs", 0, errors.New("denied"), time.Hour, nil, ""},
+		{"it is not known for a moment whether one runs", 0, errors.New("denied"), 14 * time.Second, nil, ""},
+		{"it is not known whether one runs", 0, errors.New("denied"), time.Hour, nil, "whether a notifier runs: their members cannot be read"},
 		{
 			"what waits for its group is nobody's fault", 2, nil, time.Minute,
 			func() []*deliver.Pending { return []*deliver.Pending{request(5*time.Minute, 0, "")} }, "",
@@ -158,6 +124,7 @@ func TestWhatIsDeliveredElsewhereAndIsNot(t *testing.T) {
 				x := &elsewhere{log: quiet(), count: func(context.Context) (int, error) { return c.live, c.err }}
 				x.open = func() []*deliver.Pending { return nil }
 				x.seen.Store(time.Now().UnixMilli())
+				x.known.Store(time.Now().UnixMilli())
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
 				go func() { ended <- x.run(ctx, func() {}) }()
@@ -190,9 +157,6 @@ func TestDeliveryElsewhereNeedsALogThatOthersCanFollow(t *testing.T) {
 }
 
 func TestWhoMayHaveSentWhatIsOpen(t *testing.T) {
-	engine := func(seq uint64, delivery string) event.Event {
-		return event.Event{Kind: event.EngineJoined, Seq: seq, Facts: map[string]string{event.FactDelivery: delivery}}
-	}
 	now := time.Now()
 	for _, c := range []struct {
 		name    string
@@ -203,25 +167,108 @@ func TestWhoMayHaveSentWhatIsOpen(t *testing.T) {
 		age     time.Duration
 		want    bool
 	}{
-		{"no notifier ever ran and the engine leaves it to them", []event.Event{engine(10, "notifier")}, true, time.Time{}, 11, time.Hour, false},
-		{"an engine before it delivered by itself", []event.Event{engine(10, "notifier"), engine(5, "local")}, true, time.Time{}, 7, time.Hour, true},
-		{"that is long over", []event.Event{engine(10, "notifier"), engine(5, "local")}, true, time.Time{}, 11, time.Hour, false},
-		{"the log begins later", []event.Event{engine(10, "notifier")}, true, time.Time{}, 9, time.Hour, true},
-		{"the engine delivers by itself", []event.Event{engine(10, "local")}, true, time.Time{}, 11, time.Hour, true},
+		{"no notifier ever ran and the engine leaves it to them", []event.Event{joined(10, "e1", "notifier")}, true, time.Time{}, 11, time.Hour, false},
+		{"an engine before it delivered by itself", []event.Event{joined(10, "e1", "notifier"), joined(5, "e1", "local")}, true, time.Time{}, 7, time.Hour, true},
+		{"that is long over", []event.Event{joined(10, "e1", "notifier"), joined(5, "e1", "local")}, true, time.Time{}, 11, time.Hour, false},
+		{"the log begins later", []event.Event{joined(10, "e1", "notifier")}, true, time.Time{}, 9, time.Hour, true},
+		{"the engine delivers by itself", []event.Event{joined(10, "e1", "local")}, true, time.Time{}, 11, time.Hour, true},
+		{"another engine still delivers by itself", []event.Event{joined(10, "e1", "notifier", "e2"), joined(5, "e2", "local")}, true, time.Time{}, 11, time.Hour, true},
+		{
+			"it did until it left",
+			[]event.Event{left(15, "e2", "stopped"), joined(10, "e1", "notifier", "e2"), joined(5, "e2", "local")},
+			true,
+			time.Time{},
+			11, time.Hour, true,
+		},
+		{
+			"it has left before",
+			[]event.Event{left(15, "e2", "stopped"), joined(10, "e1", "notifier", "e2"), joined(5, "e2", "local")},
+			true,
+			time.Time{},
+			16, time.Hour, false,
+		},
 		{"the log tells of no engine", nil, true, time.Time{}, 11, time.Hour, true},
-		{"another notifier is there, or was", []event.Event{engine(10, "notifier")}, false, time.Time{}, 11, 0, true},
-		{"it was asked for before the last one left", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 2 * time.Minute, true},
-		{"it was asked for in that moment", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 55 * time.Second, true},
-		{"it was asked for after the last one left", []event.Event{engine(10, "notifier")}, true, now.Add(-time.Minute), 11, 40 * time.Second, false},
+		{"another notifier is there, or was", []event.Event{joined(10, "e1", "notifier")}, false, time.Time{}, 11, 0, true},
+		{"it was asked for before the last one left", []event.Event{joined(10, "e1", "notifier")}, true, now.Add(-time.Minute), 11, 2 * time.Minute, true},
+		{"it was asked for in that moment", []event.Event{joined(10, "e1", "notifier")}, true, now.Add(-time.Minute), 11, 55 * time.Second, true},
+		{"it was asked for after the last one left", []event.Event{joined(10, "e1", "notifier")}, true, now.Add(-time.Minute), 11, 40 * time.Second, false},
 	} {
-		r := rosterOf("a")
-		r.recall(c.engines)
+		n := &notifier{sharing: sharing{a: &appliance{engines: &engines{}}, roster: rosterOf("a")}}
+		n.a.engines.take(c.engines...)
 		if c.alone {
-			r.alone(c.since, 10*time.Second)
+			n.roster.alone(c.since, 10*time.Second)
 		}
-		if got := r.mayHaveSent(&deliver.Pending{Seq: c.seq, Time: object.At(now.Add(-c.age))}); got != c.want {
+		if got := n.mayHaveSent(&deliver.Pending{Seq: c.seq, Time: object.At(now.Add(-c.age))}); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
+	}
+}
+
+// While nobody may have begun with what is taken over there is nothing to wait for;
+// what stood on the log when the others let go is theirs until it is over for certain.
+func TestWhatOthersMayBeSendingWhenOneJoins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		alone, second := rosterOf("a"), rosterOf("b")
+		second.join(time.Now().Add(10 * time.Second))
+		began := time.Now()
+		for _, r := range []*roster{alone, second} {
+			r.begin(100, began)
+		}
+		for _, c := range []struct {
+			name string
+			r    *roster
+			seq  uint64
+			want time.Time
+		}{
+			{"alone", alone, 50, time.Time{}},
+			{"before the others let go", second, 100, began.Add(delivery.SendMost)},
+			{"after that", second, 101, time.Time{}},
+		} {
+			if got := c.r.busy(&deliver.Pending{Seq: c.seq}); !got.Equal(c.want) {
+				t.Errorf("%s: until %s, want %s", c.name, got, c.want)
+			}
+		}
+		if alone.isShared() || !second.isShared() {
+			t.Error("what comes in is marked by the wrong one")
+		}
+		time.Sleep(11 * time.Second)
+		if second.isShared() {
+			t.Error("what comes in is marked for ever")
+		}
+	})
+}
+
+// Engines that leave the delivery to notifiers have no share in the contacts.
+func TestOnlyThoseThatDeliverShareTheContacts(t *testing.T) {
+	x := &engines{}
+	x.take(joined(1, "a", "local", "b", "c"), joined(2, "b", "notifier", "a", "c"), joined(3, "c", "local", "a", "b"))
+	v := viewOf(7, "a", "b", "c", "d") // d has said nothing yet
+	owners := map[string]int{}
+	for _, id := range []string{"a", "b", "c", "d"} {
+		r := rosterOf(id)
+		r.sharers = x.delivering
+		r.adopt(v)
+		for i := range 100 {
+			if r.owns(fmt.Sprint("contact", i)) {
+				owners[id]++
+			}
+		}
+		if n := r.members(); n != 3 {
+			t.Errorf("%s counts %d that deliver", id, n)
+		}
+	}
+	if owners["b"] != 0 || owners["a"]+owners["c"]+owners["d"] != 100 || owners["a"] == 0 || owners["c"] == 0 || owners["d"] == 0 {
+		t.Errorf("the contacts belong to %v", owners)
+	}
+	n := rosterOf("n1")
+	n.rests = x.local
+	n.adopt(viewOf(1, "n1"))
+	if n.owns("contact1") || !n.rest() {
+		t.Error("a notifier delivers beside engines that do")
+	}
+	x.take(left(4, "a", "stopped"), left(5, "c", "expired"))
+	if n.renew(); !n.owns("contact1") {
+		t.Error("it does not when the last of them is gone")
 	}
 }
 

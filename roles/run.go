@@ -44,6 +44,9 @@ func Run(ctx context.Context, s Settings, p Process) error {
 	if !s.Role.Released {
 		return fmt.Errorf("role %s is %w", s.Role.Name, ErrNotReleased)
 	}
+	if err := s.asMember(); err != nil {
+		return err
+	}
 	return assemble(ctx, s, p)
 }
 

@@ -37,6 +37,13 @@ type Settings struct {
 	Version   bool   // print the version and end
 	Help      bool   // print help and end
 
+	// meetsGiven says that -coordination, or its environment twin, was written.
+	meetsGiven bool
+
+	member  bool     // the data folder belongs to a member of a cluster
+	peersIn string   // the file that names the peers; "" = flags do
+	lost    []string // members that an operator says never come back
+
 	// Warnings are things that are odd but no error; the process logs them.
 	Warnings []string
 }

@@ -99,13 +99,15 @@ func (s *silence) bound() time.Duration {
 }
 
 // quietFor returns how long an engine may write nothing about an object: twice its
-// interval, but not less than one check may take. It is 0 for an object that is not
-// checked all the time. Those of jaque itself do not count, because not every engine
-// has them.
+// interval, or its retry interval where that is longer, but not less than one check may
+// take. It is 0 for an object that is not checked all the time, or not while others
+// fail. Those of jaque itself do not count, because not every engine has them.
 func quietFor(o *object.Object, settings object.Settings, state *fold.State) time.Duration {
-	kind, every := o.Rule.Check.Kind, o.Rule.Interval
+	kind, every := o.Rule.Check.Kind, max(o.Rule.Interval, o.Rule.Retry)
 	switch {
-	case kind == "", kind == object.CheckPassive, kind == object.CheckNone, every <= 0, o.Rule.CheckPeriod != nil:
+	case kind == "", kind == object.CheckPassive, kind == object.CheckNone, o.Rule.Interval <= 0:
+		return 0
+	case o.Rule.CheckPeriod != nil, len(o.Depends) > 0, o.Host != nil && len(o.Host.Depends) > 0:
 		return 0
 	case o.ID.Host() == config.CanaryHost, !settings.ActiveChecks(o.Kind()), !fold.Enabled(o, &state.Status, object.SwitchActive):
 		return 0

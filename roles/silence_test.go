@@ -90,6 +90,15 @@ func TestWhatOperatorsSwitchOffIsNotWaitedFor(t *testing.T) {
 			t.Errorf("its %s was set: %s", name, d)
 		}
 	}
+	slow := *host.Rule
+	slow.Retry = 3 * time.Minute
+	if d := quietFor(&object.Object{ID: "a", Name: "a", Rule: &slow}, settings, &fold.State{}); d != 6*time.Minute {
+		t.Errorf("its soft problems are checked every 3 minutes: %s", d)
+	}
+	behind := &object.Object{ID: "a", Name: "a", Rule: host.Rule, Depends: []*object.Dependency{{}}}
+	if d := quietFor(behind, settings, &fold.State{}); d != 0 {
+		t.Errorf("it is not checked while another object fails: %s", d)
+	}
 	settings.On &^= object.ProgramHostChecks
 	if d := quietFor(host, settings, &fold.State{}); d != 0 {
 		t.Errorf("checks of hosts are off: %s", d)

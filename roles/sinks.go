@@ -23,7 +23,7 @@ type exporting struct {
 	a         *appliance
 	metrics   *sink.Metrics
 	positions sink.Positions
-	shared    coordination.Store // nil = this process shares its sinks with nobody
+	shared    coordination.Store // of the role's members, which share the sinks
 
 	mu     sync.Mutex
 	config *config.Config // guarded by mu
@@ -88,28 +88,39 @@ func (a *appliance) sinksOf(c *config.Config) map[string]config.Sink {
 
 // serves says what this process can own among its peers.
 func (a *appliance) serves() string {
-	if a.s.Role.Name != Sink {
-		return ""
+	switch a.s.Role.Name {
+	case Sink:
+		return membership.Serves(sortedNames(a.sinksOf(a.config))...)
+	case Engine: // whatever a reload declares
+		return membership.Serves(target.Events)
 	}
-	return membership.Serves(sortedNames(a.sinksOf(a.config))...)
+	return ""
 }
 
-// makeSinks makes what exports measurements and events. In role sink the names are
-// shared among the members that serve them.
+// candidates are the members of a view that can run a sink.
+func (a *appliance) candidates(v membership.View, s config.Sink) membership.View {
+	if a.s.Role.Name == Sink {
+		return v.Serving(s.Name)
+	}
+	return v.Serving(s.Input)
+}
+
+// makeSinks makes what exports measurements and events. The names are shared among the
+// members of the role: in role sink among those that serve them, else among the engines.
+// An engine's sinks stop before it leaves, so that the next owner finds their positions.
 func (a *appliance) makeSinks(context.Context) error {
-	x := &exporting{a: a, metrics: sink.NewMetrics(a.reg), positions: &sink.Memory{}}
+	x := &exporting{a: a, shared: a.store, metrics: sink.NewMetrics(a.reg), positions: &sink.Memory{}}
 	if a.bus != nil {
-		keys, err := position.New(a.bus.Conn(), a.bus.Names().State)
+		keys, err := position.New(a.bus.Conn(), a.bus.Names().State, position.Options{Logger: a.p.Logger, Registerer: a.reg})
 		if err != nil {
 			return err
 		}
 		x.positions = keys
 	}
 	x.Group = sink.NewGroup(x.metrics, a.p.Logger)
-	needs := []string{"journal"}
+	needs := []string{"journal", "engine"}
 	if a.s.Role.Name == Sink {
-		x.shared = a.store
-		needs = append(needs, "membership")
+		needs = []string{"journal", "membership"}
 		a.add(service.Service{Name: "reload", Run: x.noReload})
 	}
 	a.sinks = x
@@ -121,13 +132,13 @@ func (a *appliance) makeSinks(context.Context) error {
 
 // run runs the sinks until ctx ends, and follows the membership meanwhile.
 func (x *exporting) run(ctx context.Context, ready func()) error {
-	if x.shared == nil {
-		return x.Run(ctx, ready)
-	}
 	cancel := x.shared.Watch(func(membership.View) { x.share() })
 	defer cancel()
 	x.share()
 	err := x.Run(ctx, ready)
+	if x.a.s.Role.Name != Sink {
+		return err // the engine leaves when all of its process has stopped
+	}
 	// The others need not wait until the heartbeat has expired.
 	end, done := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer done()
@@ -151,7 +162,7 @@ func (x *exporting) share() {
 	defer x.mu.Unlock()
 	wanted := map[string]sink.Wanted{}
 	for name, declared := range x.a.sinksOf(x.config) {
-		if x.shared != nil && x.shared.View().Serving(name).Owner(name) != x.a.memberID() {
+		if x.a.candidates(x.shared.View(), declared).Owner(name) != x.a.memberID() {
 			continue
 		}
 		c := x.config

@@ -30,7 +30,7 @@ func didYouMean(got string, candidates []string) string {
 // UnknownCommand is the error for a first word that is no subcommand; more are
 // those beside the ones for the process itself.
 func UnknownCommand(word string, more ...string) error {
-	commands := append([]string{"check-config", "demo", "credentials", "version", "help"}, more...)
+	commands := append([]string{"check-config", "demo", "credentials", "cluster", "witness", "backup", "restore", "log verify", "version", "help"}, more...)
 	return &UsageError{[]string{fmt.Sprintf("there is no command %q, only %s, or flags for a role%s",
 		word, strings.Join(commands, ", "), didYouMean(word, commands))}}
 }

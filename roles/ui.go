@@ -2,11 +2,9 @@ package roles
 
 import (
 	"context"
-	"sync"
+	"strings"
+	"time"
 
-	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/core/object"
-	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -34,10 +32,17 @@ func (a *appliance) ignoreReload(context.Context) error {
 // away says that what this process shows may be old, because the server of the log
 // cannot be reached now.
 func (a *appliance) away() []string {
-	if a.bus.Conn().IsConnected() {
+	if !a.bus.Conn().IsConnected() {
+		return []string{"The server of the event log cannot be reached. What is shown may be old."}
+	}
+	if a.logServer == nil {
 		return nil
 	}
-	return []string{"The server of the event log cannot be reached. What is shown may be old."}
+	silent := a.logServer.trouble()
+	for i := range silent {
+		silent[i] = strings.ToUpper(silent[i][:1]) + silent[i][1:] + ". What is shown may be old."
+	}
+	return silent
 }
 
 // readsOnly says why writes are refused in a process that hands commands on, if it
@@ -54,60 +59,26 @@ func (a *appliance) makeUI(context.Context) error {
 	a.silence = newSilence(a.proj, &a.live)
 	a.troubles = append(a.troubles, a.old)
 	a.heard = append(a.heard, a.silence.hear)
-	a.writing = &writing{}
-	a.heard = append(a.heard, a.writing.hear)
-	a.add(service.Service{Name: "writers", Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
-		ready()
-		// Not to know it costs nothing but its name on a page.
-		events, err := a.journal.History(ctx, journal.Query{Kinds: []event.Kind{event.EngineJoined, event.EngineLeft}, Limit: 1})
-		if err != nil && ctx.Err() == nil {
-			a.p.Logger.Warn("which engine writes the log is not known until one joins", "err", err)
-		}
-		for i := range events {
-			a.writing.hear(&events[i])
-		}
-		<-ctx.Done()
-		return nil
-	}})
+	a.heard = append(a.heard, a.engines.hear)
+	a.recallEngines(a.names()...)
 	return nil
 }
 
-// writing is the engine that writes the log, as the log tells.
-type writing struct {
-	mu  sync.Mutex
-	seq uint64 // of the event that said so
-	id  string // "" = none since the last one left
-}
-
-// hear takes in that an engine joined or left; the newest event counts.
-func (w *writing) hear(e *event.Event) {
-	if e.Kind != event.EngineJoined && e.Kind != event.EngineLeft {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e.Seq <= w.seq {
-		return
-	}
-	w.seq, w.id = e.Seq, ""
-	if e.Kind == event.EngineJoined {
-		w.id = e.Writer
-	}
-}
-
-// owner returns the engine that checks an object: there is one at a time.
-func (w *writing) owner(object.ID) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.id
-}
-
-// engines returns the ids of those that write.
-func (w *writing) engines() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.id == "" {
+// recallEngines adds the service that finds out which engines were started before this
+// process began to follow the log.
+func (a *appliance) recallEngines(needs ...string) {
+	a.add(service.Service{Name: "engines", Needs: needs, Run: func(ctx context.Context, ready func()) error {
+		// Not to know it costs no more than their names on a page.
+		if err := a.engines.recall(ctx, a.journal); err != nil && ctx.Err() == nil {
+			a.p.Logger.Warn("which engines there are is not known until they say so", "err", err)
+		}
+		ready()
+		<-ctx.Done()
 		return nil
+	}})
+	me := ""
+	if a.engine != nil {
+		me = a.s.EngineID
 	}
-	return []string{w.id}
+	a.troubles = append(a.troubles, func() []string { return a.engines.trouble(me, time.Now()) })
 }

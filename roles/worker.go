@@ -11,6 +11,7 @@ import (
 	"jaque.sh/jaque/appliance/probe"
 	"jaque.sh/jaque/appliance/queue"
 	"jaque.sh/jaque/appliance/remote"
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -37,7 +38,13 @@ func (a *appliance) makeWorker(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start the worker: %w", err)
 	}
-	a.troubles = append(a.troubles, w.Trouble)
+	server := a.asked("answers", "the server of the queue "+veil.Servers(a.s.Queue), b)
+	a.troubles = append(a.troubles, func() []string {
+		if silent := server.trouble(); len(silent) > 0 && b.Conn().IsConnected() {
+			return silent // the reason of whatever else is wrong
+		}
+		return w.Trouble()
+	})
 	a.add(service.Service{Name: "worker", Needs: a.names(), StopTimeout: workerStop, Run: afterConnection(b, w.Run)})
 	return nil
 }

@@ -33,7 +33,8 @@ type zoneState struct {
 	workers, capacity, busy int
 	waiting                 int       // checks that no worker has begun
 	oldest                  time.Time // when the oldest of them was sent; zero = none
-	deserted                time.Time // since when nobody serves it; zero = somebody does
+	deserted                time.Time // since when nobody serves it; zero = somebody does, or that is not known
+	unheard                 bool      // it has no worker that was heard, and there may be some
 	old                     []string  // workers that do not understand this engine's checks
 }
 
@@ -123,7 +124,11 @@ func (w *zoneWatch) state(name string, waiting map[string]queue.Waiting, workers
 			z.old = append(z.old, m.ID)
 		}
 	}
-	if z.workers == 0 {
+	switch {
+	case z.workers > 0:
+	case !w.known():
+		z.unheard = true
+	default:
 		// A worker may have come meanwhile.
 		if z.deserted = w.dispatcher.Fleet().Since(name); z.deserted.IsZero() {
 			z.deserted = time.Now()
@@ -190,6 +195,8 @@ func (z *zoneState) say(away []string) (state object.State, text, perf string) {
 	switch {
 	case len(away) > 0:
 		return object.Unknown, strings.Join(away, "; "), ""
+	case z.unheard:
+		return object.Unknown, "the workers of zone " + z.name + " had no time to announce themselves yet", ""
 	case z.workers == 0:
 		return object.Critical, fmt.Sprintf("no worker serves zone %s since %s; start one with -target worker -zones %s",
 			z.name, z.deserted.Format("2006-01-02 15:04:05 MST"), z.name), perf
@@ -264,7 +271,7 @@ func newZoneMetrics(w *zoneWatch) *zoneMetrics {
 	}
 	return &zoneMetrics{
 		watch:    w,
-		workers:  desc("workers", "Workers that serve a zone now."),
+		workers:  desc("workers", "Workers that serve a zone now; without a value while the server of the queue does not answer."),
 		capacity: desc("capacity", "Checks that the workers of a zone run at once at most; they may serve other zones too."),
 		busy:     desc("busy", "Checks that the workers of a zone run, as they last said."),
 		waiting:  desc("waiting", "Checks of a zone that no worker has begun."),
@@ -285,9 +292,11 @@ func (m *zoneMetrics) Collect(ch chan<- prometheus.Metric) {
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, z.name)
 		}
-		gauge(m.workers, float64(z.workers))
-		gauge(m.capacity, float64(z.capacity))
-		gauge(m.busy, float64(z.busy))
+		if !z.unheard {
+			gauge(m.workers, float64(z.workers))
+			gauge(m.capacity, float64(z.capacity))
+			gauge(m.busy, float64(z.busy))
+		}
 		gauge(m.waiting, float64(z.waiting))
 		age := 0.0
 		if !z.oldest.IsZero() {

@@ -170,7 +170,7 @@ func TestZonesHaveMetrics(t *testing.T) {
 # HELP jaque_zone_capacity Checks that the workers of a zone run at once at most; they may serve other zones too.
 # TYPE jaque_zone_capacity gauge
 jaque_zone_capacity{zone="dmz"} 32
-# HELP jaque_zone_workers Workers that serve a zone now.
+# HELP jaque_zone_workers Workers that serve a zone now; without a value while the server of the queue does not answer.
 # TYPE jaque_zone_workers gauge
 jaque_zone_workers{zone="dmz"} 1
 `

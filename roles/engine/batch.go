@@ -18,6 +18,7 @@ const perObject = 64
 // loop settles them in any order.
 type batch struct {
 	id      string
+	hop     int // of its actions
 	confirm time.Duration
 	began   time.Time
 	changed chan struct{} // capacity 1

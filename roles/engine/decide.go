@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/rule/handover"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -17,6 +19,7 @@ import (
 type job struct {
 	command fold.Command
 	order   *order
+	id      string // of its decisions; "" = none was made
 }
 
 // pending is the one outstanding decision of an object and the jobs in line
@@ -24,12 +27,11 @@ type job struct {
 type pending struct {
 	now      job
 	decision fold.Decision
-	expect   uint64 // compare-and-set base of the append
-	tries    int
-	refused  bool   // the append was refused or its outcome is unknown
-	asked    bool   // refused: until is known
-	until    uint64 // the last position of the object's decisions; decide again behind it
-	compared uint64 // asked: with what the server compares the next append
+	write    handover.Write
+	sent     time.Time   // the last try
+	missed   bool        // its measurement was lost, as the stream has shown
+	since    object.Time // when the job was first sent; 0 = it was not
+	behind   bool        // nothing was decided: a newer view is needed
 	line     []job
 }
 
@@ -38,28 +40,18 @@ type pending struct {
 const maxLine = 1000
 
 func (e *Engine) member() membership.Member {
-	return membership.Member{ID: e.opt.ID, Instance: e.opt.Instance}
+	return membership.Member{ID: e.opt.ID, Instance: e.opt.Instance, Serves: e.opt.Serves}
 }
 
-// mayWrite is the guard of a write (handover protocol §4.1).
-func (e *Engine) mayWrite(o *object.Object, st *fold.State) error {
-	view := e.view.Load()
-	if view.Owner(string(o.ID)) != e.opt.ID {
-		e.metrics.notOwned.Inc()
-		return fmt.Errorf("%s is owned by another engine: %w", o.ID, ErrRefused)
+// mayWrite asks the guard of a write (handover protocol §4.1). An engine that the log
+// tells of a newer view than its own is behind for every object.
+func (e *Engine) mayWrite(key int32, o *object.Object, st *fold.State) handover.Verdict {
+	w := handover.Writer{ID: e.opt.ID, View: *e.view.Load(), Replayed: e.state.live}
+	verdict := w.May(o.ID, st, e.state.pending[key] != nil)
+	if verdict == handover.Granted && e.state.sharing.gap.marked > w.View.Epoch {
+		return handover.Behind
 	}
-	newest := max(st.Fence, st.Measure.Epoch)
-	if newest <= view.Epoch {
-		return nil
-	}
-	e.metrics.epochBehind.Inc()
-	repaired, err := e.opt.Coordinator.Repair(context.Background(), newest)
-	if err != nil {
-		return fmt.Errorf("raise the epoch above %d: %w", newest, err)
-	}
-	e.log.Warn("the log holds a newer epoch, the view was raised", "epoch", repaired.Epoch, "seen", newest)
-	e.view.Store(&repaired)
-	return nil
+	return verdict
 }
 
 // decide judges a job, now or once the object's outstanding decision is in.
@@ -73,11 +65,8 @@ func (e *Engine) decide(key int32, j job) {
 		p.line = append(p.line, j)
 		return
 	}
-	e.proceed(key, &pending{now: j}, tailBase)
+	e.proceed(key, &pending{now: j}, e.proj.State(e.state.entries[key].obj.ID).Sub)
 }
-
-// tailBase says that an append's base is the last folded position.
-const tailBase = ^uint64(0)
 
 // proceed decides a job; if nothing then waits for the log, the object goes back
 // to the schedule.
@@ -90,15 +79,28 @@ func (e *Engine) proceed(key int32, p *pending, base uint64) {
 // attempt decides p.now on the present state and appends what follows. It
 // reports whether the object now waits for the log.
 func (e *Engine) attempt(key int32, p *pending, base uint64) bool {
+	if e.halted() {
+		e.hold(key, p)
+		return true
+	}
 	o := e.state.entries[key].obj
 	st := e.proj.State(o.ID)
-	err := e.mayWrite(o, st)
-	if err == nil {
-		env := e.decisionEnv(key, e.decisionID(p.now))
-		p.decision, err = fold.Decide(&env, st, p.now.command, object.At(time.Now()))
+	switch verdict := e.mayWrite(key, o, st); verdict {
+	case handover.NotOwner:
+		e.notOurs(p.now)
+		return e.next(key, p)
+	case handover.Behind:
+		e.waitForView(key, p)
+		return true
 	}
-	if err != nil {
+	var err error
+	env := e.decisionEnv(key, e.decisionID(p))
+	if p.decision, err = fold.Decide(&env, st, p.now.command, object.At(time.Now())); err != nil {
 		e.refuse(o, p.now, err)
+		if _, isResult := p.now.command.(fold.Result); isResult && p.now.order == nil {
+			// Nothing of it is kept, so that the check would be due again at once.
+			e.state.entries[key].skipped = object.At(time.Now())
+		}
 		return e.next(key, p)
 	}
 	if !p.decision.HasLog && !p.decision.HasResult {
@@ -108,22 +110,28 @@ func (e *Engine) attempt(key int32, p *pending, base uint64) bool {
 	e.reserve(&p.decision)
 	e.state.pending[key] = p
 	e.stuck.CompareAndSwap(0, int64(object.At(time.Now())))
-	p.refused, p.expect = false, st.Sub
-	if base != tailBase {
-		p.expect = base
-	}
+	p.write = p.write.Begin(p.stream(), base)
 	e.publish(key, p)
 	return true
 }
 
-// decisionID is the command's id where there is one, so that a repeated command
-// is recognised; a command decided again after a refusal is a new decision of
-// the same command, and its refused append never landed.
-func (e *Engine) decisionID(j job) string {
-	if j.order != nil {
-		return j.order.id
+// decisionID is the command's id where there is one, so that a repeated command is
+// recognised. A job that is decided again keeps its id: an earlier append of it that
+// lands late is found on the log then, and the job is not done twice. One whose event
+// stands on the log and is discarded is decided under another id, because the log takes
+// each only once.
+func (e *Engine) decisionID(p *pending) string {
+	switch {
+	case p.now.id != "":
+	case p.now.order != nil:
+		p.now.id = p.now.order.id
+	default:
+		p.now.id = e.newID()
 	}
-	return e.newID()
+	if p.write.Discarded > 0 {
+		return p.now.id + "~" + strconv.Itoa(p.write.Discarded)
+	}
+	return p.now.id
 }
 
 // next goes on with the jobs in line behind p; it reports whether one of them
@@ -136,7 +144,18 @@ func (e *Engine) next(key int32, p *pending) bool {
 		}
 		return false
 	}
-	return e.attempt(key, &pending{now: p.line[0], line: p.line[1:]}, tailBase)
+	return e.attempt(key, &pending{now: p.line[0], line: p.line[1:]}, e.proj.State(e.state.entries[key].obj.ID).Sub)
+}
+
+// notOurs drops a job about an object of another engine: that decides about it
+// itself. What somebody asked for is passed on.
+func (e *Engine) notOurs(j job) {
+	if j.order == nil || j.order.batch == nil {
+		e.metrics.lostDecisions.Inc()
+		e.answer(j.order, nil)
+		return
+	}
+	e.passOn(j.order)
 }
 
 func (e *Engine) refuse(o *object.Object, j job, err error) {
@@ -145,18 +164,24 @@ func (e *Engine) refuse(o *object.Object, j job, err error) {
 	if j.order != nil && j.order.of == nil {
 		return
 	}
-	e.log.Error("a decision was refused and is dropped", "object", string(o.ID), "command", fmt.Sprintf("%T", j.command), "err", err)
+	command := fmt.Sprintf("%T", j.command)
+	if left, ok := e.lines.Let(command); ok {
+		e.log.Error("a decision was refused and is dropped", "object", string(o.ID), "command", command, "err", err, "left_out", left)
+	}
 }
 
 // publish sends the decision, or the measurement if there is no decision.
 func (e *Engine) publish(key int32, p *pending) {
-	p.tries++
+	p.write, p.sent = p.write.Sent(), time.Now()
+	if p.since == 0 {
+		p.since = object.At(p.sent)
+	}
 	if !p.decision.HasLog {
 		e.record(key, p)
 		return
 	}
 	id := p.decision.Log.ID
-	e.opt.Journal.Append(&p.decision.Log, p.expect, func(seq uint64, err error) {
+	e.opt.Journal.Append(&p.decision.Log, p.write.Expect, func(seq uint64, err error) {
 		e.inbox.append(appended{key: key, id: id, seq: seq, err: err})
 	})
 }
@@ -164,10 +189,10 @@ func (e *Engine) publish(key int32, p *pending) {
 // record puts the measurement on the results stream. Without a decision the
 // object waits until it is read back.
 func (e *Engine) record(key int32, p *pending) {
-	id := p.decision.Result.ID
+	id, waits := p.decision.Result.ID, !p.decision.HasLog
 	err := e.opt.Journal.Record(context.Background(), &p.decision.Result, func(seq uint64, err error) {
-		if err != nil {
-			e.inbox.append(appended{key: key, id: id, err: err})
+		if err != nil || waits {
+			e.inbox.append(appended{key: key, id: id, seq: seq, err: err})
 		}
 	})
 	if err != nil {
@@ -189,19 +214,39 @@ func (e *Engine) onAppended(ctx context.Context, a *appended) {
 		}
 		return
 	}
+	var next handover.Next
 	switch {
-	case a.err == nil, errors.Is(a.err, journal.ErrClosed):
+	case a.err == nil && p.stream() == event.Results:
+		e.onRecorded(a, p)
+	case a.err == nil:
+		p.write, next = p.write.Acked(a.seq, e.proj.State(e.state.entries[a.key].obj.ID))
+	case errors.Is(a.err, journal.ErrClosed):
 		return
 	case errors.Is(a.err, journal.ErrConflict):
 		e.metrics.conflicts.Inc()
-		p.refused = true
-		e.askLast(ctx, a.key, p, backoff(p.tries))
+		p.write, next = p.write.Refused()
 	default:
 		e.metrics.appendErrors.Inc()
-		if p.tries == 1 {
+		if p.write.Tries == 1 {
 			e.log.Warn("an append failed and is tried again", "object", string(e.state.entries[a.key].id()), "err", a.err)
 		}
-		e.later(ctx, a.key, p)
+		p.write, next = p.write.Failed()
+	}
+	e.follow(ctx, a.key, p, next)
+}
+
+// follow does what is next about an outstanding append.
+func (e *Engine) follow(ctx context.Context, key int32, p *pending, next handover.Next) {
+	switch next.Do {
+	case handover.Ask:
+		e.askLast(ctx, key, p, next.After)
+	case handover.Repeat:
+		e.later(ctx, key, p, next.After)
+	case handover.Decide:
+		delete(e.state.pending, key)
+		e.proceed(key, &pending{now: p.now, line: p.line, write: p.write, since: p.since}, next.Base)
+	case handover.Done:
+		e.done(key, p)
 	}
 }
 
@@ -212,6 +257,14 @@ func (p *pending) id() string {
 	return p.decision.Result.ID
 }
 
+// stream is where the event is that the object waits for.
+func (p *pending) stream() event.Stream {
+	if p.decision.HasLog {
+		return event.Log
+	}
+	return event.Results
+}
+
 func (n *entry) id() object.ID {
 	if n.obj == nil {
 		return ""
@@ -219,35 +272,27 @@ func (n *entry) id() object.ID {
 	return n.obj.ID
 }
 
-// backoff is the pause before another try: none before the first repetition,
-// then doubling from 100 ms to 5 s.
-func backoff(tries int) time.Duration {
-	if tries <= 1 {
-		return 0
-	}
-	return min(50*time.Millisecond<<min(tries-1, 7), 5*time.Second)
-}
-
-// later repeats the identical message after a pause that grows to 5 s.
-func (e *Engine) later(ctx context.Context, key int32, p *pending) {
-	time.AfterFunc(backoff(p.tries+1), func() {
+// later repeats the identical message after a pause.
+func (e *Engine) later(ctx context.Context, key int32, p *pending, after time.Duration) {
+	r := retry{key, p.id()}
+	time.AfterFunc(after, func() {
 		if ctx.Err() == nil {
-			e.inbox.retry(key)
+			e.inbox.retry(r)
 		}
 	})
 }
 
-// redecide continues a decision whose append failed: the identical message
-// again, unless it turned up on the log meanwhile.
-func (e *Engine) redecide(key int32) {
-	if key == programKey {
+// again continues a decision whose append failed: the identical message again, unless
+// it turned up on the log meanwhile.
+func (e *Engine) again(r retry) {
+	if r.key == programKey {
 		if e.state.programs.now != nil {
 			e.publishProgram()
 		}
 		return
 	}
-	if p := e.state.pending[key]; p != nil {
-		e.publish(key, p)
+	if p := e.state.pending[r.key]; p != nil && p.id() == r.id {
+		e.publish(r.key, p)
 	}
 }
 
@@ -264,32 +309,16 @@ func (e *Engine) askLast(ctx context.Context, key int32, p *pending, after time.
 
 func (e *Engine) onLast(ctx context.Context, l *lastKnown) {
 	p := e.state.pending[l.key]
-	if p == nil || p.id() != l.id || !p.refused || e.state.entries[l.key].obj == nil {
+	if p == nil || p.id() != l.id || e.state.entries[l.key].obj == nil {
 		return
 	}
+	var next handover.Next
 	if l.err != nil {
-		e.askLast(ctx, l.key, p, time.Second)
-		return
+		p.write, next = p.write.Unanswered()
+	} else {
+		p.write, next = p.write.Last(l.seq, l.compared, e.proj.State(e.state.entries[l.key].obj.ID))
 	}
-	p.asked, p.until, p.compared = true, l.seq, l.compared
-	e.again(l.key, p)
-}
-
-// again decides a refused job anew once the tail has reached the position that
-// refused it. Where retention has emptied the object's subject since, the server
-// compares with an older position or 0, and with a newer one where something that is no
-// event stands behind the last decision: that is the base then.
-func (e *Engine) again(key int32, p *pending) {
-	st := e.proj.State(e.state.entries[key].obj.ID)
-	if st.Sub < p.until {
-		return
-	}
-	base := tailBase
-	if p.until < st.Sub || p.compared > p.until {
-		base = p.compared
-	}
-	delete(e.state.pending, key)
-	e.proceed(key, &pending{now: p.now, line: p.line, tries: p.tries}, base)
+	e.follow(ctx, l.key, p, next)
 }
 
 // settle looks at an event of the log that the projection has just folded: is
@@ -303,20 +332,16 @@ func (e *Engine) settle(key int32, ev *event.Event, outcome fold.Outcome) {
 		if outcome == fold.Accepted {
 			e.plan(key, object.At(time.Now()))
 		}
-	case ev.ID == p.id() && outcome == fold.Accepted:
-		e.done(key, p)
-	case ev.ID == p.id() && ev.Stream == event.Log:
-		// Another writer was first: decide again on what holds now.
-		p.refused, p.until, p.compared = true, ev.Seq, ev.Seq
-		e.again(key, p)
-	case p.refused && p.asked:
-		e.again(key, p)
+	case p.behind: // nothing of it is on its way
+	default:
+		var next handover.Next
+		p.write, next = p.write.Seen(ev.ID == p.id(), ev, outcome, e.proj.State(ent.obj.ID))
+		e.follow(context.Background(), key, p, next) // a look at the log is never next
 	}
 }
 
-// done ends a decision that is in: who asked is answered, the host's flap
-// history gets its sample, and the object goes on with the next job or waits
-// for its time.
+// done ends a decision that is in: who asked is answered, and the object goes on
+// with the next job or waits for its time.
 func (e *Engine) done(key int32, p *pending) {
 	e.metrics.decided.Inc()
 	e.unstick()
@@ -327,13 +352,8 @@ func (e *Engine) done(key int32, p *pending) {
 	if _, isTick := p.now.command.(fold.Tick); isTick {
 		e.state.entries[key].ticked = 0 // it had an effect
 	}
-	o := e.state.entries[key].obj
-	if e.next(key, p) {
-		return
-	}
-	e.plan(key, object.At(time.Now()))
-	if _, isResult := p.now.command.(fold.Result); isResult && o.Host != nil {
-		e.sampleHost(o.Host)
+	if !e.next(key, p) {
+		e.plan(key, object.At(time.Now()))
 	}
 }
 
@@ -342,18 +362,5 @@ func (e *Engine) unstick() {
 	e.stuck.Store(0)
 	if len(e.state.pending) > 1 || e.state.programs.now != nil {
 		e.stuck.Store(int64(object.At(time.Now())))
-	}
-}
-
-// sampleHost lets a service's result count in the flap history of its host, as
-// Nagios does. A history without any change in it cannot change by a sample of
-// the same state, so most hosts cost nothing here.
-func (e *Engine) sampleHost(host *object.Object) {
-	st := e.proj.State(host.ID)
-	if fold.Steady(st) {
-		return
-	}
-	if key, ok := e.state.keys[host.ID]; ok && e.state.pending[key] == nil {
-		e.decide(key, job{command: fold.SampleHost{}})
 	}
 }

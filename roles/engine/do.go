@@ -29,15 +29,20 @@ const MaxActions = 100_000
 // made by then follows. A context that ends stops the waiting, not what is
 // under way. The error is that of the whole, when nothing was begun.
 func (e *Engine) Do(ctx context.Context, actions []operate.Action) (operate.Report, error) {
-	return e.DoAs(ctx, e.newID(), actions)
+	return e.doAs(ctx, e.newID(), 0, actions)
 }
 
 // DoAs is Do under an id of the caller's, which nobody else must use: it is the id of
 // the events of a single action; with several, each event's has a point and the
 // number of its action behind it, from 0 in base 36.
 func (e *Engine) DoAs(ctx context.Context, id string, actions []operate.Action) (operate.Report, error) {
+	return e.doAs(ctx, id, 0, actions)
+}
+
+// doAs is DoAs for actions that have had so many hops.
+func (e *Engine) doAs(ctx context.Context, id string, hop int, actions []operate.Action) (operate.Report, error) {
 	switch {
-	case !e.running.Load():
+	case !e.accepts.Load():
 		return operate.Report{}, ErrStopping
 	case ctx.Err() != nil:
 		return operate.Report{}, ctx.Err()
@@ -45,6 +50,7 @@ func (e *Engine) DoAs(ctx context.Context, id string, actions []operate.Action) 
 		return operate.Report{}, fmt.Errorf("%d actions at once, %d is the most: %w", len(actions), MaxActions, ErrRefused)
 	}
 	b := newBatch(id, e.opt.Confirm, actions)
+	b.hop = hop
 	for i := range actions {
 		if err := e.step(ctx, b, i, &actions[i]); err != nil {
 			b.settleAll(i, fmt.Errorf("%w: %w", ErrNotBegun, err))
@@ -80,7 +86,7 @@ func (e *Engine) step(ctx context.Context, b *batch, i int, a *operate.Action) e
 		id += "." + strconv.FormatInt(int64(i), 36)
 	}
 	b.send(i)
-	o := &order{id: id, object: a.Object, command: spread(a.Command, len(b.results)), program: a.Program, batch: b, index: i}
+	o := &order{id: id, object: a.Object, command: spread(a.Command, len(b.results)), program: a.Program, batch: b, index: i, hop: b.hop}
 	if _, ok := a.Program.(program.PutRule); ok {
 		o.made = newMade()
 		b.made = append(b.made, o.made)
@@ -177,6 +183,9 @@ func outcomeOf(err error) string {
 // lines of their objects, where they would hold up checks.
 func (e *Engine) takeOrders() {
 	s, began := &e.state, time.Now()
+	if !s.live && !s.stopped {
+		return
+	}
 	for i := 0; i < ordersPerTurn && len(s.orders) > 0; i++ {
 		if len(s.pending) >= maxUnderWay && !s.stopped || i%16 == 15 && time.Since(began) > turnTime {
 			return
@@ -203,6 +212,17 @@ func (e *Engine) onOrder(o *order) {
 }
 
 func (e *Engine) onObjectOrder(key int32, o *order) {
+	if r, ok := o.command.(fold.Result); ok {
+		o.command = bounded(r) // before it goes anywhere: a message holds less than the API takes
+	}
+	switch {
+	case e.state.forwarding.holds(o.object):
+		e.lineUp(o)
+		return
+	case !e.owns(o.object):
+		e.passOn(o)
+		return
+	}
 	now := object.At(time.Now())
 	switch c := o.command.(type) {
 	case fold.Reschedule:
@@ -216,7 +236,6 @@ func (e *Engine) onObjectOrder(key int32, o *order) {
 		if c.Start == 0 {
 			c.Start = now
 		}
-		c = bounded(c)
 		o.command = c
 	}
 	e.decide(key, job{command: o.command, order: o})

@@ -13,6 +13,15 @@
 // small pieces between its turns (chore.go, rules.go). Nothing of that is kept
 // beside the log: a start finds out what is left to do.
 //
+// Several engines on one log share its objects: the adopted view of the membership says
+// who owns which. Only the owner runs an object's checks and writes about it; a command
+// for another's object is forwarded once (forward.go). A newer view counts at once for
+// what it takes away, and for what it gives once everything is folded that stood on the
+// log (view.go); the schedule follows in pieces (share.go). An engine that the log tells
+// of a newer view than its own writes nothing until it has that (behind.go). Every engine
+// folds every event, and the owner of an object reacts to what others wrote about
+// related ones.
+//
 // It never executes a check itself (a Runner does), never formats a page and
 // never reads a config file. It reads and writes the kinds of event about
 // objects and about the program, and config.loaded and engine.joined. Start

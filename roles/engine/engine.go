@@ -18,6 +18,7 @@ import (
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/appliance/service"
+	"jaque.sh/jaque/appliance/throttle"
 )
 
 // Errors that a caller branches on.
@@ -55,6 +56,11 @@ type Coordinator interface {
 	Register(ctx context.Context, m membership.Member, newestOnLog uint64) (membership.View, error)
 	Repair(ctx context.Context, newestOnLog uint64) (membership.View, error)
 	Leave(ctx context.Context, id string) error
+	// StepOut is Leave for a while: Register comes back. After an error it is not known
+	// whether the member is out.
+	StepOut(ctx context.Context, id string) (membership.View, error)
+	// Watch has fn called with every newer view until cancel; fn does not block.
+	Watch(fn func(membership.View)) (cancel func())
 }
 
 // Options are what an engine needs. Every field without a default is required.
@@ -68,6 +74,9 @@ type Options struct {
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
 
+	// Serves says what this engine's process can own beside objects, as
+	// membership.Serves writes it; "" = everything.
+	Serves string
 	// Delivery says on the log who delivers the notifications, see event.FactDelivery;
 	// "" = nothing is said.
 	Delivery string
@@ -80,6 +89,12 @@ type Options struct {
 	// and 300,000.
 	SnapshotEvery  time.Duration
 	SnapshotEvents uint64
+	// Halted tells that this process may not act as a member at present: its peers may
+	// have taken over. Nothing is started or decided meanwhile. nil = never.
+	Halted func() bool
+	// Forward reaches the engines that own the objects of other commands; nil =
+	// nothing is forwarded.
+	Forward Forwarder
 	// Handlers runs event handlers; nil = none run.
 	Handlers HandlerRunner
 	// HandlersAtOnce bounds the objects' own handlers that run at once, and a
@@ -90,6 +105,10 @@ type Options struct {
 	// HandlerTimeout is how long a handler may run, HandlerWait how long it may
 	// wait. Default 30 s and 5 minutes.
 	HandlerTimeout, HandlerWait time.Duration
+	// MakeUp is how far back an engine that starts beside others makes up for checks
+	// that their owners before did not run: longer than it takes to notice that one has
+	// died. Default 30 s.
+	MakeUp time.Duration
 	// Confirm is how long a command waits for the log; default 15 s.
 	Confirm time.Duration
 	// Grace is how long a stop waits for running checks; default 5 s.
@@ -113,6 +132,7 @@ func (o *Options) fill() error {
 	o.QueuedHandlers = orDefault(o.QueuedHandlers, handlersQueued)
 	o.HandlerTimeout = orDefault(o.HandlerTimeout, handlerTimeout)
 	o.HandlerWait = orDefault(o.HandlerWait, handlerWait)
+	o.MakeUp = orDefault(o.MakeUp, 30*time.Second)
 	o.Confirm = orDefault(o.Confirm, 15*time.Second)
 	o.Grace = orDefault(o.Grace, 5*time.Second)
 	return nil
@@ -142,16 +162,23 @@ type Engine struct {
 	state    loopState
 	handling *handling
 	demands  *prometheus.CounterVec
+	lines    throttle.Lines
 	added    map[object.ID]object.Time // when a reload added what was not there at the start
 
 	reloading sync.Mutex // held through one reload; guards the loop's keys against prepare
 
 	view    atomic.Pointer[membership.View]
-	places  chan struct{} // one token per command that waits for its decision
-	ended   chan struct{} // closed when the loop has ended
-	stuck   atomic.Int64  // object.Time since which decisions wait and none came back; 0 = none waits
+	places  chan struct{}              // one token per command that waits for its decision
+	ended   chan struct{}              // closed when the loop has ended
+	stuck   atomic.Int64               // object.Time since which decisions wait and none came back; 0 = none waits
+	oldest  atomic.Pointer[unanswered] // nil = nothing waits
 	running atomic.Bool
-	recent  latencies
+	accepts atomic.Bool  // commands, which wait until the engine is live
+	owned   atomic.Int64 // objects that are planned here
+	// behindSince is since when decisions wait for a newer view; 0 = none waits.
+	behindSince atomic.Int64
+	recent      latencies
+	book        book
 }
 
 // New checks the options and returns an engine that has not started.
@@ -196,14 +223,27 @@ const patience = 10 * time.Second
 // Trouble says in sentences what keeps the engine from its work; none while all
 // is well.
 func (e *Engine) Trouble() []string {
-	since := object.Time(e.stuck.Load())
-	if since == 0 {
-		return nil
+	var all []string
+	one := e.hanging()
+	if one != "" {
+		all = append(all, one)
 	}
-	if d := object.At(time.Now()).Sub(since); d > patience {
-		return []string{fmt.Sprintf("the log has confirmed nothing for %s; results and commands wait (is the disk full?)", d.Truncate(time.Second))}
+	for _, t := range []struct {
+		since *atomic.Int64
+		text  string
+	}{
+		{&e.stuck, "the log has confirmed nothing for %s; results and commands wait (is the disk full?)"},
+		{&e.behindSince, "the log has been ahead of the membership for %s; results and commands wait (is the coordination store reachable?)"},
+	} {
+		since := object.Time(t.since.Load())
+		if since == 0 || t.since == &e.stuck && one != "" {
+			continue
+		}
+		if d := object.At(time.Now()).Sub(since); d > patience {
+			all = append(all, fmt.Sprintf(t.text, d.Truncate(time.Second)))
+		}
 	}
-	return nil
+	return all
 }
 
 // newID returns an id for one decision or command, unique over all processes.

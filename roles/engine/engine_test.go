@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -99,7 +100,7 @@ func start(t *testing.T, set *object.Set, j journal.Journal, r *runner, change .
 	t.Helper()
 	p := projection.New(set)
 	o := engine.Options{
-		ID: "e1", Instance: fmt.Sprint("run", time.Now().UnixNano()), Journal: j, Projection: p, Runner: r,
+		ID: "e1", Instance: "run-" + rand.Text(), Journal: j, Projection: p, Runner: r,
 		Coordinator: &coordination.Memory{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Registerer: prometheus.NewRegistry(),
 	}

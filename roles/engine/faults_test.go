@@ -105,6 +105,35 @@ func TestAnAppendThatFailsIsTriedAgain(t *testing.T) {
 	})
 }
 
+// forgetful takes a measurement and loses it, as a stream does that is not synced for each.
+type forgetful struct {
+	journal.Journal
+	forgot atomic.Int64
+}
+
+func (f *forgetful) Record(ctx context.Context, e *event.Event, done journal.Done) error {
+	if e.Measure.N == 2 && f.forgot.Add(1) == 1 {
+		go done(1, nil)
+		return nil
+	}
+	return f.Journal.Record(ctx, e, done)
+}
+
+func TestAMeasurementThatTheLogLostIsRecordedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &forgetful{Journal: newJournal()}
+		g := start(t, site(1, 1), j, &runner{})
+		for j.forgot.Load() == 0 {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		if n := g.p.State("h0!s0").Measure.N; n < 2 || j.forgot.Load() != 2 {
+			t.Errorf("%d results are counted and the second was recorded %d times, want at least 2 and 2", n, j.forgot.Load())
+		}
+		g.end()
+	})
+}
+
 // T9: another writer's event lands between decision and append. The append is
 // refused and the job is decided again on what holds now.
 func TestARefusedAppendIsDecidedAgainOnTheNewState(t *testing.T) {

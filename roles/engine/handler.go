@@ -270,7 +270,7 @@ func (e *Engine) outdated(r *reaction, now object.Time) string {
 // places of their own.
 func (e *Engine) placeFor(r *reaction, now object.Time) bool {
 	h := e.handling
-	if r.after != nil && !r.after.over && now < r.since+globalFirst {
+	if r.after != nil && !r.after.over && now >= r.since && now < r.since+globalFirst {
 		return false
 	}
 	return h.used[r.key] < max(1, e.opt.HandlersAtOnce/placesPart) && (r.global || h.own < e.opt.HandlersAtOnce)

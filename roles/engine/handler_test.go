@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -61,7 +62,7 @@ func startWith(t *testing.T, set *object.Set, j journal.Journal, r *runner, chan
 	t.Helper()
 	p := projection.New(set)
 	opt := engine.Options{
-		ID: "e1", Instance: fmt.Sprint("run", time.Now().UnixNano()), Journal: j, Projection: p, Runner: r,
+		ID: "e1", Instance: "run-" + rand.Text(), Journal: j, Projection: p, Runner: r,
 		Coordinator: &coordination.Memory{}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Registerer: prometheus.NewRegistry(),
 	}
@@ -237,7 +238,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, name string, label ..
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if f.GetName() == name && (label == nil || m.GetLabel()[0].GetValue() == label[0]) {
-				return m.GetCounter().GetValue()
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
+	"jaque.sh/jaque/appliance/rule/membership"
 )
 
 // order is a command for the loop: about an object, or about the whole program.
@@ -19,6 +20,7 @@ type order struct {
 	index   int    // of the action in the batch
 	made    *made  // what a new rule makes; nil = nobody waits for it
 	of      *made  // it makes a part of that; nobody else waits for it
+	hop     int    // 1 = another engine forwarded it
 }
 
 // finished is the result of an execution.
@@ -45,6 +47,12 @@ type lastKnown struct {
 	err      error
 }
 
+// retry says that the pause before the same message goes out again is over.
+type retry struct {
+	key int32
+	id  string
+}
+
 // reload is a new generation.
 type reload struct {
 	set    *object.Set
@@ -69,9 +77,23 @@ type inbox struct {
 	lasts    []lastKnown
 	orders   []*order
 	reloads  []*reload
+	forwards []forwarded
 	caughtUp bool
-	retries  []int32
-	wake     chan struct{} // capacity 1
+	retries  []retry
+	membershipMail
+	wake chan struct{} // capacity 1
+}
+
+// membershipMail is what the loop is told of the membership.
+type membershipMail struct {
+	view       membership.View // the newest one told of; epoch 0 = none since
+	registered []registered
+	repaired   []repaired
+	ended      []ended
+	askStore   bool
+	leaving    []membership.Member // said that they leave
+	drills     []*drill
+	steppedOut []steppedOut
 }
 
 // mail is what the loop takes out of the inbox at once.
@@ -81,8 +103,10 @@ type mail struct {
 	lasts    []lastKnown
 	orders   []*order
 	reloads  []*reload
-	retries  []int32
+	retries  []retry
+	forwards []forwarded
 	caughtUp bool
+	membershipMail
 }
 
 func (b *inbox) put(f func()) {
@@ -100,8 +124,32 @@ func (b *inbox) append(a appended) { b.put(func() { b.appends = append(b.appends
 func (b *inbox) last(l lastKnown)  { b.put(func() { b.lasts = append(b.lasts, l) }) }
 func (b *inbox) order(o *order)    { b.put(func() { b.orders = append(b.orders, o) }) }
 func (b *inbox) reload(r *reload)  { b.put(func() { b.reloads = append(b.reloads, r) }) }
-func (b *inbox) retry(key int32)   { b.put(func() { b.retries = append(b.retries, key) }) }
-func (b *inbox) markCaughtUp()     { b.put(func() { b.caughtUp = true }) }
+func (b *inbox) forwarded(f forwarded) {
+	b.put(func() { b.forwards = append(b.forwards, f) })
+}
+func (b *inbox) retry(r retry) { b.put(func() { b.retries = append(b.retries, r) }) }
+func (b *inbox) markCaughtUp() { b.put(func() { b.caughtUp = true }) }
+
+// view takes a newer view; one that the loop has not looked at is left out.
+func (b *inbox) view(v membership.View) {
+	b.put(func() { b.membershipMail.view = v })
+}
+
+func (b *inbox) registered(r registered) {
+	b.put(func() { b.membershipMail.registered = append(b.membershipMail.registered, r) })
+}
+
+func (b *inbox) repaired(r repaired) {
+	b.put(func() { b.membershipMail.repaired = append(b.membershipMail.repaired, r) })
+}
+
+func (b *inbox) end(r ended) {
+	b.put(func() { b.membershipMail.ended = append(b.membershipMail.ended, r) })
+}
+
+func (b *inbox) askAbout(m membership.Member) {
+	b.put(func() { b.membershipMail.leaving = append(b.membershipMail.leaving, m) })
+}
 
 // take exchanges the inbox's contents for the emptied slices of m.
 func (b *inbox) take(m *mail) {
@@ -113,5 +161,7 @@ func (b *inbox) take(m *mail) {
 	m.orders, b.orders = b.orders, m.orders[:0]
 	m.reloads, b.reloads = b.reloads, m.reloads[:0]
 	m.retries, b.retries = b.retries, m.retries[:0]
+	m.forwards, b.forwards = b.forwards, m.forwards[:0]
 	m.caughtUp = b.caughtUp
+	m.membershipMail, b.membershipMail = b.membershipMail, membershipMail{}
 }

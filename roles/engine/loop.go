@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/projection"
+	"jaque.sh/jaque/appliance/rule/membership"
 	"jaque.sh/jaque/appliance/rule/schedule"
+	"jaque.sh/jaque/appliance/service"
 )
 
 // entry is what the loop keeps per configured object. Keys are indexes into
@@ -26,6 +29,8 @@ type entry struct {
 	began   object.Time    // when the runner got it; 0 = nothing runs, or it waits for a place
 	again   object.Time    // what runs began too early: check again, with a result from then on; 0 = no
 	running bool           // handed to the runner, or waiting for a place
+	ours    bool           // it is planned, because this engine owns it
+	heard   time.Duration  // when the newest result was got, since the base; 0 = not known
 }
 
 // loopState is owned by the loop goroutine alone.
@@ -35,23 +40,34 @@ type loopState struct {
 	free    []int32
 	queue   schedule.Queue
 	pending map[int32]*pending
-	places  int     // checks handed to the runner
-	line    []int32 // keys that are due and wait for a place, oldest first
-	late    []int32 // keys for which time is to pass once the log has answered more, oldest first
-	moreDue bool    // the queue was not emptied of what is due
+	missing time.Time // when it was last looked for measurements that did not come back
+	records []record  // measurements that were taken and did not come back yet, by position
 
-	settings  object.Settings            // as configured, and as operators set against that
-	periods   map[string]object.Period   // of the running generation
-	known     map[string]*object.Contact // of the running generation, by name
-	numbers   projection.Numbers         // the highest given by decisions of this engine
-	orders    []*order                   // taken from the inbox and not looked at
-	programs  programs
-	chores    chores
-	sendings  sendings
-	unmatched map[unmatched]object.Time // until when they would have lasted
-	ruleDue   map[string]object.Time    // when a downtime rule is looked at next
-	ruleNext  object.Time               // the least of ruleDue; 0 = not known
+	oldestLooked object.Time // when the oldest append was last looked for
+	places       int         // checks handed to the runner
+	line         []int32     // keys that are due and wait for a place, oldest first
+	late         []int32     // keys for which time is to pass once the log has answered more, oldest first
+	moreDue      bool        // the queue was not emptied of what is due
 
+	settings   object.Settings            // as configured, and as operators set against that
+	periods    map[string]object.Period   // of the running generation
+	known      map[string]*object.Contact // of the running generation, by name
+	numbers    projection.Numbers         // the highest given by decisions of this engine
+	orders     []*order                   // taken from the inbox and not looked at
+	programs   programs
+	forwarding forwarding
+	chores     chores
+	sendings   sendings
+	missed     map[object.ID]fold.Missed // notifications that reached nobody, and whose owner has not acted on that
+	unmatched  map[unmatched]object.Time // until when they would have lasted
+	ruleDue    map[string]object.Time    // when a downtime rule is looked at next
+	ruleNext   object.Time               // the least of ruleDue; 0 = not known
+
+	sharing sharing
+	base    time.Time       // from which times are counted that no clock sets
+	work    context.Context // ends with the engine, later than what told it to stop
+
+	halt    bool // it was halted at the last look
 	live    bool // replayed and registered
 	stopped bool // no new checks
 	skew    skew
@@ -59,7 +75,10 @@ type loopState struct {
 }
 
 func (e *Engine) run(ctx context.Context, ready func()) error {
-	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}, unmatched: map[unmatched]object.Time{}, sendings: sendings{}}
+	e.state = loopState{keys: map[object.ID]int32{}, pending: map[int32]*pending{}, ruleDue: map[string]object.Time{}, unmatched: map[unmatched]object.Time{}, sendings: sendings{}, missed: map[object.ID]fold.Missed{}}
+	e.state.base = time.Now()
+	e.state.sharing.gone, e.state.sharing.left = map[string]membership.Member{}, map[string]bool{}
+	e.state.sharing.drilled = map[string]time.Time{}
 	e.index(e.proj.Set())
 	if err := e.restore(ctx); err != nil {
 		return err
@@ -67,6 +86,8 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	// The follower outlives ctx so that a stop can read its last appends back.
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	e.state.work = work
+	defer e.opt.Coordinator.Watch(e.inbox.view)()
 	go e.snapshots(work)
 	follower := make(chan error, 1)
 	go func() {
@@ -75,6 +96,7 @@ func (e *Engine) run(ctx context.Context, ready func()) error {
 	}()
 	err := e.loop(ctx, work, follower, ready)
 	e.running.Store(false)
+	e.accepts.Store(false)
 	e.refuseAll()
 	e.dropHandlers()
 	close(e.ended)
@@ -115,63 +137,81 @@ func (e *Engine) loop(ctx, work context.Context, follower chan error, ready func
 			}
 			return fmt.Errorf("follow the log: %w", err)
 		case <-stopping:
+			if service.Hurried(ctx) { // others do its work: nothing more of it belongs on the log
+				e.log.Warn("engine ends at once", "running", e.state.places, "appends", len(e.state.pending))
+				return nil
+			}
 			stopping, deadline = nil, time.After(e.opt.Grace)
-			e.state.stopped = true
+			e.state.stopped, e.state.sharing.leaveBy = true, time.Now().Add(leaveWithin)
 			e.log.Info("engine stops, waiting for running checks", "running", e.state.places)
 		case <-deadline:
 			e.log.Warn("engine stops without waiting longer", "running", e.state.places,
 				"appends", len(e.state.pending))
 			return e.finish(work)
 		}
-		if err := e.readMail(work, ready); err != nil {
+		if err := e.leaveEarly(work); err != nil {
+			e.log.Warn("the engine did not leave as it should", "err", err)
+		}
+		e.inbox.take(&e.state.mail)
+		if err := e.readMembership(ctx, ready); err != nil { // first: it says whose the rest is
 			return err
 		}
+		e.readMail(work)
 		now := object.At(time.Now())
 		e.dueRules(now)
 		e.doChores(now)
+		e.noteOldest(now)
+		e.missMeasurements()
+		e.lookAtHalt()
 		e.startDue(work)
 		e.startHandlers(work)
+		e.startForwards(work)
 		e.arm(timer)
 	}
 }
 
 // idle tells whether nothing runs and nothing waits to be read back.
 func (e *Engine) idle() bool {
-	return e.state.places == 0 && len(e.state.pending) == 0 && e.state.programs.now == nil && e.handling.idle()
+	return e.state.places == 0 && !e.state.sharing.registering && len(e.state.pending) == 0 && e.state.programs.now == nil && len(e.state.forwarding.lines) == 0 && e.handling.idle()
 }
 
 // foldBatch applies a batch of the log and settles what was waiting for it.
 func (e *Engine) foldBatch(b *tailBatch) {
 	defer close(b.done)
+	results := uint64(0)
 	for i := range b.events {
 		ev := &b.events[i]
+		if ev.Stream == event.Results {
+			results = ev.Seq
+		}
 		before := e.proj.State(ev.Object)
 		outcome := e.proj.Apply(ev)
 		if !e.state.live {
 			continue
 		}
-		if ev.Program != nil && ev.Object == "" {
+		switch {
+		case ev.Object != "":
+		case ev.Program != nil:
 			e.onProgramEvent(ev, outcome)
+		default:
+			e.hearMember(ev)
 		}
 		if key, ok := e.state.keys[ev.Object]; ok {
 			e.settle(key, ev, outcome)
 			if outcome == fold.Accepted {
+				e.hear(key, before, ev)
+				e.bookCheck(key, before, ev)
 				e.react(key, before, ev)
 			}
 		}
 	}
+	e.passedRecords(results)
+	e.lookAtBarrier()
 }
 
 // readMail handles everything other goroutines have told the loop.
-func (e *Engine) readMail(work context.Context, ready func()) error {
+func (e *Engine) readMail(work context.Context) {
 	m := &e.state.mail
-	e.inbox.take(m)
-	if m.caughtUp && !e.state.live {
-		if err := e.goLive(work); err != nil {
-			return err
-		}
-		ready()
-	}
 	for i := range m.appends {
 		e.onAppended(work, &m.appends[i])
 	}
@@ -182,13 +222,60 @@ func (e *Engine) readMail(work context.Context, ready func()) error {
 		e.onFinished(&m.results[i])
 		m.results[i] = finished{}
 	}
-	for _, key := range m.retries {
-		e.redecide(key)
+	for _, r := range m.retries {
+		e.again(r)
+	}
+	for i := range m.forwards {
+		e.onForwarded(&m.forwards[i])
 	}
 	e.state.orders = append(e.state.orders, m.orders...)
 	e.takeOrders()
 	for _, r := range m.reloads {
 		e.onReload(r)
+	}
+}
+
+// readMembership handles what was told of the membership, and begins when it has made
+// this engine a member.
+func (e *Engine) readMembership(ctx context.Context, ready func()) error {
+	m, sh := &e.state.mail, &e.state.sharing
+	if m.caughtUp {
+		e.register(ctx)
+	}
+	for i := range m.registered {
+		if err := e.onRegistered(&m.registered[i]); err != nil {
+			return err
+		}
+	}
+	if m.view.Epoch > 0 {
+		if err := e.onView(m.view); err != nil {
+			return err
+		}
+	}
+	for i := range m.repaired {
+		if err := e.onRepaired(&m.repaired[i]); err != nil {
+			return err
+		}
+	}
+	for i := range m.ended {
+		e.onEnd(&m.ended[i])
+	}
+	if m.askStore {
+		e.askStoreAgain()
+	}
+	for i := range m.steppedOut {
+		e.onSteppedOut(ctx, &m.steppedOut[i])
+	}
+	for _, d := range m.drills {
+		e.onDrill(d)
+	}
+	e.lookAtDrill(ctx)
+	if slices.ContainsFunc(m.leaving, e.View().Has) {
+		e.repair(0) // reads the store's view
+	}
+	if sh.member && sh.passed && !e.state.live && !e.state.stopped {
+		e.goLive()
+		ready()
 	}
 	return nil
 }
@@ -197,46 +284,53 @@ func (e *Engine) readMail(work context.Context, ready func()) error {
 // jump of the wall clock is noticed soon.
 func (e *Engine) arm(timer *time.Timer) {
 	wait := time.Second
-	if due, ok := e.state.queue.Next(); ok && e.state.live && !e.state.stopped {
+	if due, ok := e.state.queue.Next(); ok && e.state.live && !e.state.stopped && !e.state.sharing.drill.holds() {
 		wait = min(wait, time.Until(due.Std()))
 	}
 	if next := e.state.ruleNext; next != 0 {
 		wait = min(wait, time.Until(next.Std()))
 	}
+	wait = min(wait, e.state.sharing.drill.wait())
+	if e.state.stopped && !e.state.sharing.gaveUp {
+		wait = min(wait, max(time.Until(e.state.sharing.leaveBy), haltLook))
+	}
 	if e.busy() {
 		wait = 0
+	}
+	if e.state.halt {
+		wait = max(wait, haltLook)
 	}
 	timer.Reset(max(wait, 0))
 }
 
-// goLive registers the member and schedules every object.
-func (e *Engine) goLive(ctx context.Context) error {
-	view, err := e.opt.Coordinator.Register(ctx, e.member(), e.proj.Epoch())
-	if err != nil {
-		return fmt.Errorf("register engine %q: %w", e.opt.ID, err)
-	}
-	e.view.Store(&view)
+// goLive begins the work: every object of this engine is scheduled.
+func (e *Engine) goLive() {
+	view := e.View()
 	e.refresh()
 	e.state.live = true
-	joined := map[string]string{"engine": e.opt.ID}
-	if e.opt.Delivery != "" {
-		joined[event.FactDelivery] = e.opt.Delivery
+	e.sayJoined("")
+	// Reading the log took a while; what was due meanwhile is not made up for, but
+	// among others for what they gave away.
+	e.started = object.At(time.Now())
+	if len(view.Members) > 1 {
+		e.markEpoch(view)
+		e.started = e.started.Add(-e.opt.MakeUp)
 	}
-	e.announce(event.EngineJoined, "membership", joined)
 	set := e.proj.Set()
 	e.announce(event.ConfigLoaded, "config", map[string]string{
-		"generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
+		"engine": e.opt.ID, "generation": set.Generation, "objects": strconv.Itoa(len(set.Objects)), "start": "true",
 	})
-	// Reading the log took a while; what was due meanwhile is not made up for.
-	e.started = object.At(time.Now())
-	e.planAll(e.started)
-	e.reconcileAll()
+	if len(view.Members) > 1 {
+		e.addChore(&takeover{began: object.At(time.Now())})
+	} else {
+		e.planAll(e.started)
+		e.reconcileAll()
+	}
 	e.state.sendings.begin(e.proj.OpenRequests())
 	e.addChore(&review{})
 	e.running.Store(true)
-	e.log.Info("engine is live", "objects", len(e.state.keys), "epoch", view.Epoch,
+	e.log.Info("engine is live", "objects", len(e.state.keys), "owned", e.owned.Load(), "epoch", view.Epoch,
 		"log", e.proj.Position().Log, "results", e.proj.Position().Results)
-	return nil
 }
 
 // How long a stop waits for each of its last writes; the short one once the log or the
@@ -247,25 +341,47 @@ const (
 	brokenPatience   = 500 * time.Millisecond
 )
 
+// lastWrite is one of the things that a stop writes.
+type lastWrite struct {
+	what string
+	most time.Duration
+	do   func(context.Context) error
+}
+
+// leaving are the writes with which an engine leaves.
+func (e *Engine) leaving() []lastWrite {
+	return []lastWrite{
+		{"that it leaves", leavePatience, e.sayLeave},
+		{"the leave of the membership", leavePatience, func(ctx context.Context) error { return e.opt.Coordinator.Leave(ctx, e.opt.ID) }},
+	}
+}
+
 // finish leaves the membership and saves the folded state, in a time that is bounded
 // also where the server is gone. Both can be missed: others wait for the heartbeat to
 // expire, and the next start reads more of the log.
 func (e *Engine) finish(ctx context.Context) error {
 	e.running.Store(false)
-	if !e.state.live {
+	e.accepts.Store(false)
+	if !e.state.sharing.member {
 		return nil
 	}
+	var last []lastWrite
+	if !e.state.sharing.gaveUp {
+		last = e.leaving()
+	}
+	last = append(last, lastWrite{"the snapshot", snapshotPatience, e.lastSnapshot})
+	missed, err := e.lastWrites(ctx, len(e.state.pending) > 0, last...)
+	if len(missed) > 0 {
+		e.log.Warn("the engine stops while the server does not answer", "not_written", strings.Join(missed, ", "), "appends", len(e.state.pending))
+	}
+	return err
+}
+
+// lastWrites writes them one after the other; broken says that the server does not
+// answer. It returns which were not answered.
+func (e *Engine) lastWrites(ctx context.Context, broken bool, all ...lastWrite) (missed []string, err error) {
 	var errs []error
-	var missed []string
-	broken := len(e.state.pending) > 0
-	for _, last := range []struct {
-		what string
-		most time.Duration
-		do   func(context.Context) error
-	}{
-		{"the leave of the membership", leavePatience, func(ctx context.Context) error { return e.opt.Coordinator.Leave(ctx, e.opt.ID) }},
-		{"the snapshot", snapshotPatience, e.saveSnapshot},
-	} {
+	for _, last := range all {
 		if broken {
 			last.most = brokenPatience
 		}
@@ -278,10 +394,7 @@ func (e *Engine) finish(ctx context.Context) error {
 		}
 		cancel()
 	}
-	if len(missed) > 0 {
-		e.log.Warn("the engine stops while the server does not answer", "not_written", strings.Join(missed, ", "), "appends", len(e.state.pending))
-	}
-	return errors.Join(errs...)
+	return missed, errors.Join(errs...)
 }
 
 // refuseAll answers the orders that nobody will decide any more.
@@ -298,6 +411,7 @@ func (e *Engine) refuseAll() {
 	for _, o := range e.state.programs.line {
 		e.answer(o, ErrStopping)
 	}
+	e.refuseForwards()
 	for _, p := range e.state.pending {
 		for _, q := range p.line {
 			e.answer(q.order, ErrStopping)

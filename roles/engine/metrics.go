@@ -24,6 +24,9 @@ type metrics struct {
 	shed             prometheus.Counter
 	decided          prometheus.Counter
 	lostMeasurements prometheus.Counter
+	lostDecisions    prometheus.Counter
+	handover         prometheus.Histogram
+	handoverGap      prometheus.Histogram
 	snapshotErrors   prometheus.Counter
 	snapshotTime     prometheus.Gauge
 	reloadPause      prometheus.Gauge
@@ -64,6 +67,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 		shed:             counter("jaque_engine_commands_shed_total", "Commands refused because too many waited for one object."),
 		decided:          counter("jaque_engine_decisions_total", "Decisions and measurements that were read back from the log."),
 		lostMeasurements: counter("jaque_engine_lost_measurements_total", "Measurements beside a decision that could not be recorded; the decision is on the log."),
+		lostDecisions:    counter("jaque_engine_lost_decisions_total", "Results and other decisions that were dropped because their object had gone to another engine meanwhile."),
 		snapshotErrors:   counter("jaque_engine_snapshot_errors_total", "Snapshots that could not be saved."),
 		snapshotTime: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "jaque_engine_snapshot_timestamp_seconds", Help: "When the folded state was last saved.",
@@ -73,6 +77,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 		}),
 	}
 	m.operatorMetrics()
+	m.handoverMetrics(reg)
 	for _, k := range []object.CheckKind{
 		object.CheckPlugin, object.CheckHTTP, object.CheckTCP, object.CheckICMP, object.CheckDNS,
 		object.CheckTLS, object.CheckDummy, object.CheckAggregate,
@@ -82,7 +87,7 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	m.forwarded.WithLabelValues("sent")
 	m.forwarded.WithLabelValues("error")
 	reg.MustRegister(m.checks, m.lateness, m.conflicts, m.appendErrors, m.epochBehind, m.notOwned, m.forwarded,
-		m.refused, m.shed, m.decided, m.lostMeasurements, m.snapshotErrors, m.snapshotTime, m.reloadPause,
+		m.refused, m.shed, m.decided, m.lostMeasurements, m.lostDecisions, m.snapshotErrors, m.snapshotTime, m.reloadPause,
 		m.commands, m.blocked, m.ticks, m.missed, m.tickLateness)
 	m.registerViews(reg, e)
 	m.registerProgram(reg, e)
@@ -105,10 +110,27 @@ func (m *metrics) registerViews(reg prometheus.Registerer, e *Engine) {
 	gauge("jaque_engine_running_checks", "Checks being executed.", func() float64 { return float64(m.runningChecks.Load()) })
 	gauge("jaque_engine_waiting_checks", "Checks that are due and wait for a place.", func() float64 { return float64(m.waitingChecks.Load()) })
 	gauge("jaque_engine_waiting_commands", "Commands accepted and not yet decided.", func() float64 { return float64(len(e.places)) })
+	gauge("jaque_engine_oldest_append_seconds", "How long the oldest decision has waited to come back from the log, since it was first sent; 0 = none waits.",
+		func() float64 { return e.waited().Seconds() })
 	gauge("jaque_engine_epoch", "Epoch of the membership view.", func() float64 { return float64(e.View().Epoch) })
+	gauge("jaque_engine_members", "Engines in the membership view.", func() float64 { return float64(len(e.View().Members)) })
+	gauge("jaque_engine_owned_objects", "Objects that this engine owns and has scheduled.", func() float64 { return float64(e.owned.Load()) })
 	gauge("jaque_engine_objects", "Objects of the running config generation.", func() float64 { return float64(len(e.proj.Set().Objects)) })
 	gauge("jaque_log_newest_event_timestamp_seconds", "Time of the newest folded event.",
 		func() float64 { return float64(e.proj.Newest()) / 1000 })
+}
+
+// handoverMetrics makes what tells how long objects went without an owner.
+func (m *metrics) handoverMetrics(reg prometheus.Registerer) {
+	m.handover = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "jaque_engine_handover_seconds", Help: "Time from when a view was adopted that gave an object to this engine until the object was in its schedule.",
+		Buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	})
+	m.handoverGap = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "jaque_engine_handover_gap_seconds", Help: "How long the check of an object was overdue when it was taken over; only of those that were.",
+		Buckets: []float64{.01, .1, .5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300},
+	})
+	reg.MustRegister(m.handover, m.handoverGap)
 }
 
 // refuse counts a refusal by its reason.

@@ -71,15 +71,15 @@ func (m sendings) begin(open []*deliver.Pending) {
 }
 
 // end takes the outcome of a message. It returns what is to be decided about the
-// object, nil if nothing is.
-func (m sendings) end(ev *event.Event) fold.Command {
+// object, if anything is.
+func (m sendings) end(ev *event.Event) (c fold.Missed, ok bool) {
 	if ev.Kind != event.NotificationDelivered && ev.Kind != event.NotificationAbandoned {
-		return nil
+		return c, false
 	}
 	id := ev.Facts[event.FactRequest]
 	s := m[id]
 	if s == nil {
-		return nil
+		return c, false
 	}
 	delete(m, id)
 	s.left--
@@ -88,23 +88,45 @@ func (m sendings) end(ev *event.Event) fold.Command {
 		s.lost[ev.Facts[event.FactContact]] = false
 	}
 	if s.left > 0 || s.reached {
-		return nil
+		return c, false
 	}
-	c := fold.Missed{Problem: s.problem, Number: s.number}
+	c = fold.Missed{Problem: s.problem, Number: s.number}
 	for _, name := range slices.Sorted(maps.Keys(s.lost)) {
 		if s.lost[name] {
 			c.Lost = append(c.Lost, name)
 		}
 	}
-	return c
+	return c, true
 }
 
 // followSending has people told again of a problem whose messages were all given up.
 func (e *Engine) followSending(key int32, before *fold.State, ev *event.Event) {
 	e.state.sendings.enter(ev, told(&before.Status))
-	c := e.state.sendings.end(ev)
-	if c != nil && !e.state.stopped && e.view.Load().Owner(string(ev.Object)) == e.opt.ID {
+	if m, ok := e.state.missed[ev.Object]; ok && ev.Status != nil &&
+		(ev.Status.Problem != m.Problem || ev.Status.NotificationNumber != m.Number || ev.Has(event.NotificationMissed)) {
+		delete(e.state.missed, ev.Object)
+	}
+	c, ok := e.state.sendings.end(ev)
+	switch {
+	case !ok:
+	case e.owns(ev.Object) && !e.state.stopped:
 		e.metrics.missed.Inc()
 		e.decide(key, job{command: c})
+	default: // its owner does that, unless it dies before
+		e.state.missed[ev.Object] = c
 	}
+}
+
+// makeUpMissed decides what the owner of an object before owed to it; it tells whether
+// there was something.
+func (e *Engine) makeUpMissed(key int32) bool {
+	id := e.state.entries[key].obj.ID
+	c, ok := e.state.missed[id]
+	if !ok {
+		return false
+	}
+	delete(e.state.missed, id)
+	e.metrics.missed.Inc()
+	e.decide(key, job{command: c})
+	return true
 }

@@ -11,6 +11,7 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/core/program"
 	"jaque.sh/jaque/appliance/journal"
+	"jaque.sh/jaque/appliance/rule/handover"
 )
 
 // programKey stands for the program where objects have their key.
@@ -57,7 +58,7 @@ func (e *Engine) nextProgram() {
 
 func (e *Engine) programEnv(id string) *program.Env {
 	return &program.Env{
-		Set: e.proj.Set(), Downtime: e.numbers().Downtime + 1,
+		Set: e.proj.Set(), Downtime: e.free(e.numbers().Downtime),
 		Epoch: e.view.Load().Epoch, Writer: e.opt.ID, Instance: e.opt.Instance, ID: id,
 	}
 }
@@ -79,16 +80,24 @@ func (e *Engine) publishProgram() {
 // Success takes effect when it is read back.
 func (e *Engine) onProgramAppended(ctx context.Context, a *appended) {
 	p := &e.state.programs
-	if a.err == nil || errors.Is(a.err, journal.ErrClosed) || p.now == nil || p.event.ID != a.id {
+	if errors.Is(a.err, journal.ErrClosed) || p.now == nil || p.event.ID != a.id {
+		return
+	}
+	if a.err == nil {
+		if a.seq <= e.proj.Position().Log { // the log knew the id already: it was done before
+			e.unstick()
+			e.answer(p.now, nil)
+			e.nextProgram()
+		}
 		return
 	}
 	e.metrics.appendErrors.Inc()
 	if p.tries == 1 {
 		e.log.Warn("an append failed and is tried again", "object", "the program", "err", a.err)
 	}
-	time.AfterFunc(backoff(p.tries+1), func() {
+	time.AfterFunc(handover.Backoff(p.tries+1), func() {
 		if ctx.Err() == nil {
-			e.inbox.retry(programKey)
+			e.inbox.retry(retry{key: programKey})
 		}
 	})
 }
@@ -148,7 +157,7 @@ func (s *sweep) step(e *Engine, now object.Time) bool {
 	for work := 0; s.at < end && work < pieceDecisions; s.at++ {
 		key := int32(s.at)
 		o := e.state.entries[key].obj
-		if o == nil {
+		if o == nil || !e.owns(o.ID) {
 			continue
 		}
 		if st := e.proj.State(o.ID); st.Status.Flapping || fold.Percent(st.Measure.Ring) > 0 {

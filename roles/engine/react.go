@@ -9,14 +9,16 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// react does what an accepted event about an object asks for at others. before is
-// the object's state in front of it.
+// react does what an accepted event about an object asks for at others, whoever wrote
+// it: of several engines, the one does it that owns the object which is decided about.
+// before is the object's state in front of the event.
 func (e *Engine) react(key int32, before *fold.State, ev *event.Event) {
 	if ev.Stream == event.Log && ev.Status != nil {
 		e.reactDowntimes(key, before.Status.Extra, ev.Status.Extra)
 	}
 	// The checks that are asked for come before the decisions, for which objects wait.
 	e.relate(key, before, ev)
+	e.sampleHost(key, ev)
 	e.moveRoots(key, before, ev)
 	e.remindOfHost(key, before, ev)
 	e.followSending(key, before, ev)
@@ -35,8 +37,21 @@ func (e *Engine) remindOfHost(key int32, before *fold.State, ev *event.Event) {
 		return // what most hosts are
 	}
 	other, ok := e.state.keys[o.Host.ID]
-	if ok && notify.HostAgain(&e.state.settings, &host.Status, &before.Status, &e.proj.State(o.ID).Status) {
+	if ok && e.owns(o.Host.ID) && notify.HostAgain(&e.state.settings, &host.Status, &before.Status, &e.proj.State(o.ID).Status) {
 		e.decide(other, job{command: fold.Remind{}})
+	}
+}
+
+// sampleHost lets a service's result count in the flap history of its host, as
+// Nagios does. A history without any change in it cannot change by a sample of
+// the same state, so most hosts cost nothing here.
+func (e *Engine) sampleHost(key int32, ev *event.Event) {
+	host := e.state.entries[key].obj.Host
+	if host == nil || ev.Kind != event.CheckResult || fold.Steady(e.proj.State(host.ID)) {
+		return
+	}
+	if other, ok := e.state.keys[host.ID]; ok && e.state.pending[other] == nil && e.owns(host.ID) {
+		e.decide(other, job{command: fold.SampleHost{}})
 	}
 }
 
@@ -57,7 +72,7 @@ func (e *Engine) reactDowntimes(key int32, old, next *event.Extra) {
 		if is[i].Started != 0 {
 			e.fire(is[i].ID)
 		}
-		if _, ok := rules[is[i].Rule]; is[i].Rule != "" && !ok {
+		if _, ok := rules[is[i].Rule]; is[i].Rule != "" && !ok && e.owns(e.state.entries[key].obj.ID) {
 			e.decide(key, job{command: fold.CancelDowntimes{Rule: is[i].Rule}})
 		}
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,25 @@ func TestASubmittedResultIsCutAsThatOfAPlugin(t *testing.T) {
 		g.must("h0!s0", fold.Result{State: object.Warning, Output: "short", Long: "a\nb", Perfdata: "a=1"})
 		if m = g.p.State("h0!s0").Measure; m.Output != "short" || m.Long != "a\nb" || m.Perfdata != "a=1" {
 			t.Errorf("%+v", m)
+		}
+		g.end()
+	})
+}
+
+// A check whose result no decision takes is not due again at once, without end.
+func TestACheckWhoseResultIsRefusedWaitsForItsNextPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var checks atomic.Int64
+		r := &runner{takes: time.Millisecond, answer: func(engine.Job) fold.Result {
+			if checks.Add(1) > 1000 {
+				panic("the check is started again and again")
+			}
+			return fold.Result{State: 42, Output: "x"}
+		}}
+		g := startWith(t, site(1, 1), newJournal(), r, func(*engine.Options) {})
+		time.Sleep(10 * time.Minute)
+		if n := checks.Load(); n < 8 || n > 70 {
+			t.Errorf("%d checks in ten minutes of an object that is checked every minute, and every 10 s while it has a problem", n)
 		}
 		g.end()
 	})

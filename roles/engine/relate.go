@@ -52,7 +52,7 @@ func (e *Engine) relate(key int32, before *fold.State, ev *event.Event) {
 	now := object.At(time.Now())
 	since := fold.Fresh(before, after, ev, now)
 	for _, id := range ids {
-		if other, ok := e.state.keys[id]; ok {
+		if other, ok := e.state.keys[id]; ok && e.owns(id) {
 			e.demands.WithLabelValues(e.demand(other, since, now)).Inc()
 		}
 	}
@@ -67,9 +67,9 @@ func (e *Engine) demand(key int32, since, now object.Time) string {
 	case ent.running && ent.began != 0 && ent.began < since:
 		ent.again = since
 		return demandStarted
-	case ent.running, e.state.pending[key].begun() >= since, st.Status.Checked && st.Measure.LastCheck >= since:
+	case ent.running, e.state.pending[key].begun() >= since, st.Status.Checked && st.Measure.LastCheck >= since && st.Measure.LastCheck <= now:
 		return demandFresh
-	case e.view.Load().Owner(string(ent.obj.ID)) != e.opt.ID:
+	case !e.owns(ent.obj.ID):
 		return demandBlocked
 	case st.Status.Type == object.Soft && st.Status.State != object.OK:
 		// More checks than the retry interval allows would make the problem hard

@@ -45,7 +45,7 @@ func (e *Engine) reroot(key int32) bool {
 		return false // what most objects are
 	}
 	env := e.env(key)
-	if !fold.RootStale(&env, st) || e.view.Load().Owner(string(o.ID)) != e.opt.ID {
+	if !fold.RootStale(&env, st) || !e.owns(o.ID) {
 		return false
 	}
 	e.decide(key, job{command: fold.Reroot{}})
@@ -95,7 +95,7 @@ func (r *review) step(e *Engine, now object.Time) bool {
 func (e *Engine) reviewSettings(key int32, now object.Time) {
 	o := e.state.entries[key].obj
 	st := e.proj.State(o.ID)
-	if st.Status.Extra == nil || len(st.Status.Extra.Settings) == 0 {
+	if st.Status.Extra == nil || len(st.Status.Extra.Settings) == 0 || !e.owns(o.ID) {
 		return
 	}
 	env := e.env(key)

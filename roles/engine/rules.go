@@ -201,8 +201,8 @@ func (r *reconcile) finish(e *Engine, now object.Time) {
 		e.lookAgain(r.id, r.end)
 		return
 	}
-	if !over(&r.rule, now) {
-		return
+	if !over(&r.rule, now) || !e.owns(object.ID("rule "+r.id)) {
+		return // its owner removes it
 	}
 	left := e.proj.AnyOfRule(r.id, func(id object.ID) bool { _, ok := e.state.keys[id]; return ok })
 	if left {
@@ -275,9 +275,6 @@ func (e *Engine) unmatch(u unmatched, end, now object.Time) {
 	maps.DeleteFunc(all, func(_ unmatched, end object.Time) bool { return len(all) > 1000 && end <= now })
 	all[u] = end
 }
-
-// owns tells whether this engine writes an object.
-func (e *Engine) owns(id object.ID) bool { return e.view.Load().Owner(string(id)) == e.opt.ID }
 
 // withdraw is the chore that cancels what was made from a rule that has gone.
 type withdraw struct {

@@ -13,13 +13,18 @@ import (
 // far as there are places; the rest waits in line, oldest first.
 func (e *Engine) startDue(ctx context.Context) {
 	s := &e.state
-	if !s.live || s.stopped {
+	if !s.live || s.stopped || e.halted() {
+		return
+	}
+	if s.sharing.drill.holds() {
+		s.moreDue = false
 		return
 	}
 	now := object.At(time.Now())
 	if jump := s.skew.check(time.Now()); jump != 0 {
 		e.log.Warn("the wall clock jumped, every object is scheduled anew", "jump", jump)
 		e.addChore(&sweep{})
+		e.reconcileAll() // when a rule is looked at next was said by the other clock
 	}
 	s.moreDue = e.catchUp(now)
 	began := time.Now()
@@ -50,6 +55,10 @@ func (e *Engine) startDue(ctx context.Context) {
 func (e *Engine) onDue(key int32, due, now object.Time) {
 	ent := &e.state.entries[key]
 	if ent.obj == nil || e.state.pending[key] != nil {
+		return
+	}
+	if !e.owns(ent.obj.ID) {
+		e.disown(key)
 		return
 	}
 	work, next := e.due(key, now)
@@ -155,8 +164,12 @@ func (e *Engine) enqueue(key int32, due object.Time) {
 // engine's work, not with the stop signal: running checks may finish.
 func (e *Engine) launch(ctx context.Context, key int32) {
 	ent := &e.state.entries[key]
-	if ent.obj == nil { // removed while it waited
+	switch {
+	case ent.obj == nil: // removed while it waited
 		e.release(key)
+		return
+	case !e.owns(ent.obj.ID): // another's since it began to wait
+		ent.running, ent.again = false, 0
 		return
 	}
 	e.state.places++
@@ -181,6 +194,11 @@ func (e *Engine) onFinished(f *finished) {
 	}
 	ent.running = false
 	e.observe(ent.obj, &f.result)
+	if ent.began < e.state.sharing.returned && f.result.Start < e.proj.State(f.object).Measure.LastCheck {
+		e.metrics.lostDecisions.Inc() // another engine has checked it while this one was out
+		e.plan(f.key, object.At(time.Now()))
+		return
+	}
 	e.decide(f.key, job{command: f.result})
 	e.checkAgain(f.key)
 }
@@ -203,10 +221,13 @@ func (e *Engine) expired(key int32, now object.Time) fold.Result {
 	return r
 }
 
-// planAll schedules every object at a start.
+// planAll schedules every object at a start without others.
 func (e *Engine) planAll(now object.Time) {
 	for key := range e.state.entries {
-		e.planSpread(int32(key), now)
+		if e.state.entries[key].obj != nil {
+			e.claim(&e.state.entries[key])
+			e.planSpread(int32(key), now)
+		}
 	}
 }
 
@@ -219,11 +240,18 @@ func (e *Engine) planSpread(key int32, now object.Time) {
 	if !ok || due > now {
 		return
 	}
-	o := e.state.entries[key].obj
-	env, st := e.env(key), e.proj.State(o.ID)
+	st := e.proj.State(e.state.entries[key].obj.ID)
 	if x := st.Status.Extra; x != nil && x.CheckAt != 0 && x.CheckAt <= now {
 		return // somebody asked for it
 	}
+	e.state.queue.Set(key, e.slot(key, now))
+}
+
+// slot returns the next place of an object on its own grid, or when time has something
+// to do for it before.
+func (e *Engine) slot(key int32, now object.Time) object.Time {
+	o := e.state.entries[key].obj
+	env, st := e.env(key), e.proj.State(o.ID)
 	interval := o.Rule.Interval
 	if st.Status.Type == object.Soft || interval <= 0 {
 		interval = o.Rule.Retry
@@ -232,14 +260,14 @@ func (e *Engine) planSpread(key int32, now object.Time) {
 	if tick := fold.NextAsk(&env, st, now); tick != 0 && tick < slot {
 		slot = tick
 	}
-	e.state.queue.Set(key, slot)
+	return slot
 }
 
 // plan sets when an object is asked for next. While its check runs or waits for a
 // place, only time has something to do for it.
 func (e *Engine) plan(key int32, now object.Time) {
 	ent := &e.state.entries[key]
-	if ent.obj == nil || e.state.pending[key] != nil {
+	if ent.obj == nil || !ent.ours || e.state.pending[key] != nil {
 		return
 	}
 	var at object.Time

@@ -45,7 +45,7 @@ func (e *Engine) removeEntry(id object.ID) {
 	}
 	delete(s.keys, id)
 	delete(e.added, id)
-	s.queue.Remove(key)
+	e.disown(key)
 	s.entries[key].obj = nil
 	if p := s.pending[key]; p != nil {
 		delete(s.pending, key)
@@ -92,7 +92,11 @@ func (e *Engine) onReload(r *reload) {
 	e.refresh()
 	for _, id := range r.change.Added {
 		e.added[id] = object.At(began)
-		e.planSpread(e.addEntry(r.set.Get(id)), object.At(began))
+		key := e.addEntry(r.set.Get(id))
+		if e.owns(id) {
+			e.claim(&e.state.entries[key])
+		}
+		e.planSpread(key, object.At(began))
 	}
 	for _, id := range r.change.Changed {
 		e.planSpread(e.state.keys[id], object.At(began))
@@ -104,7 +108,7 @@ func (e *Engine) onReload(r *reload) {
 	}
 	took := time.Since(began)
 	e.metrics.reloadPause.Set(took.Seconds())
-	e.announce(event.ConfigLoaded, "config", changeFacts(r), changeKinds(r.change)...)
+	e.announce(event.ConfigLoaded, "config", changeFacts(e.opt.ID, r), changeKinds(r.change)...)
 	e.log.Info("config generation is running", "generation", r.set.Generation, "added", len(r.change.Added),
 		"removed", len(r.change.Removed), "changed", len(r.change.Changed), "pause", took)
 	r.done <- nil
@@ -114,8 +118,9 @@ func (e *Engine) onReload(r *reload) {
 // are always there.
 const maxListed = 200
 
-func changeFacts(r *reload) map[string]string {
+func changeFacts(engine string, r *reload) map[string]string {
 	facts := map[string]string{
+		"engine":     engine,
 		"generation": r.set.Generation,
 		"objects":    strconv.Itoa(len(r.set.Objects)),
 	}
@@ -162,14 +167,19 @@ func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string
 
 // announceFor is announce for an event that says more; Facts must be set.
 func (e *Engine) announceFor(ev *event.Event, topic string) {
-	ev.Facts["topic"] = topic
-	ev.Version, ev.ID, ev.Epoch = event.Version, e.newID(), e.View().Epoch
-	ev.Writer, ev.Instance, ev.Time = e.opt.ID, e.opt.Instance, object.At(time.Now())
+	e.fillSystem(ev, topic)
 	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
 		if err != nil && !errors.Is(err, journal.ErrClosed) {
 			e.log.Warn("an event of the system could not be appended", "kind", string(ev.Kind), "err", err)
 		}
 	})
+}
+
+// fillSystem fills what every event of the whole system has.
+func (e *Engine) fillSystem(ev *event.Event, topic string) {
+	ev.Facts["topic"] = topic
+	ev.Version, ev.ID, ev.Epoch = event.Version, e.newID(), e.View().Epoch
+	ev.Writer, ev.Instance, ev.Time = e.opt.ID, e.opt.Instance, object.At(time.Now())
 }
 
 // restore loads the newest snapshot into the projection.
@@ -202,7 +212,19 @@ func (e *Engine) saveSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// snapshots saves the state from time to time until ctx ends.
+// savesSnapshots tells whether this engine saves the state for all.
+func (e *Engine) savesSnapshots() bool { return e.owns("snapshot") }
+
+// lastSnapshot is the one of a stop, if this engine is the one that saves.
+func (e *Engine) lastSnapshot(ctx context.Context) error {
+	if !e.state.live || !e.savesSnapshots() {
+		return nil
+	}
+	return e.saveSnapshot(ctx)
+}
+
+// snapshots saves the state from time to time until ctx ends, if it is this engine's
+// to do. Who takes that over counts from its own start.
 func (e *Engine) snapshots(ctx context.Context) {
 	last, saved := time.Now(), e.proj.Position()
 	tick := time.NewTicker(max(e.opt.SnapshotEvery/20, time.Second))
@@ -215,7 +237,7 @@ func (e *Engine) snapshots(ctx context.Context) {
 		}
 		at := e.proj.Position()
 		events := at.Log - saved.Log + at.Results - saved.Results
-		if events == 0 || events < e.opt.SnapshotEvents && time.Since(last) < e.opt.SnapshotEvery {
+		if !e.savesSnapshots() || events == 0 || events < e.opt.SnapshotEvents && time.Since(last) < e.opt.SnapshotEvery {
 			continue
 		}
 		last, saved = time.Now(), at

@@ -1,0 +1,134 @@
+package roles
+
+import (
+	"context"
+	"time"
+
+	"jaque.sh/jaque/appliance/delivery"
+	"jaque.sh/jaque/appliance/rule/membership"
+)
+
+// sharing takes the share of this process in the contacts, among the notifiers or among
+// the engines.
+type sharing struct {
+	a      *appliance
+	roster *roster
+	newer  chan struct{} // capacity 1: a view was adopted that is not in force
+}
+
+func newSharing(a *appliance, id string) sharing {
+	return sharing{
+		a: a, roster: &roster{me: membership.Member{ID: id, Instance: a.instance}, change: func() {}},
+		newer: make(chan struct{}, 1),
+	}
+}
+
+// options are those of a delivery to the contacts of this process.
+func (s *sharing) options() delivery.Options {
+	return delivery.Options{
+		Owner: s.roster.owns, Shared: s.roster.isShared, Busy: s.roster.busy, Halted: func() bool { return !s.a.store.Alive() },
+	}
+}
+
+// adopt takes in a newer view.
+func (s *sharing) adopt(v membership.View) {
+	if s.roster.adopt(v) {
+		s.roster.join(time.Now().Add(s.a.s.HeartbeatTTL)) // others may be sending to its contacts
+	}
+	select {
+	case s.newer <- struct{}{}:
+	default:
+	}
+}
+
+// wait gives those who had contacts of this process a moment to hear that it is there,
+// so that they begin with nothing more. What comes in meanwhile, and as long as one may
+// not have heard of it, is marked.
+func (s *sharing) wait(ctx context.Context) {
+	s.roster.join(time.Now().Add(s.a.s.HeartbeatTTL))
+	pause(ctx, s.a.s.HeartbeatTTL/3)
+}
+
+// follow delivers, and puts newer views in force, until ctx ends. It is ready when the
+// first one is.
+func (s *sharing) follow(ctx context.Context, ready func()) {
+	for first := true; ; first = false {
+		end, ok := s.settle(ctx)
+		if !ok {
+			return
+		}
+		if s.roster.begin(end, time.Now()); first {
+			ready()
+		}
+		select {
+		case <-s.newer:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// How often the log is asked for its end again, and the fold for its position.
+const (
+	askEndAgain = time.Second
+	lookAtFold  = 10 * time.Millisecond
+)
+
+// settle puts the newest view in force once everything is folded that stood on the log
+// when it was adopted: what its former owner has delivered is not delivered again. It
+// returns where the log ended, and false when ctx has ended.
+func (s *sharing) settle(ctx context.Context) (end uint64, ok bool) {
+	epoch := s.roster.epoch()
+	at, err := s.a.journal.End(ctx)
+	for err != nil {
+		s.a.p.Logger.Warn("the end of the log is not known, trying again", "err", err)
+		if !pause(ctx, askEndAgain) {
+			return 0, false
+		}
+		at, err = s.a.journal.End(ctx)
+	}
+	for s.a.proj.Position().Log < at.Log {
+		if !pause(ctx, lookAtFold) {
+			return 0, false
+		}
+	}
+	s.roster.enforce(epoch)
+	return at.Log, ctx.Err() == nil
+}
+
+// pause is false if ctx ended meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// contacts shares the contacts of a process that delivers what it decides with the other
+// engines.
+type contacts struct {
+	sharing
+	first uint64 // position from which on nobody else can have sent; 0 = not known yet
+}
+
+// run takes the share of this engine until ctx ends. It begins when the log tells that
+// it is there.
+func (c *contacts) run(ctx context.Context, ready func()) error {
+	a := c.a
+	for a.engines.joined(a.s.EngineID, a.instance) == 0 {
+		if !pause(ctx, lookAtFold) {
+			return nil
+		}
+	}
+	seq := a.engines.joined(a.s.EngineID, a.instance)
+	before := a.engines.before(seq)
+	if v := a.store.View(); len(v.Members) > 1 || before.seen && !before.local() {
+		c.wait(ctx)
+	} else {
+		c.first = seq
+	}
+	c.follow(ctx, ready)
+	return nil
+}
