@@ -162,7 +162,8 @@ func TestStatusSaysHowThingsAre(t *testing.T) {
 	srv := serve(t, options(sample.Office()))
 	_, body := ask(t, http.MethodGet, srv.URL+root+"/status", "")
 	for _, want := range []string{
-		`"version":"0.1.0"`, `"role":"all"`, `"engine_id":"engine-1"`, `"epoch":3`, `"members":["engine-1"]`, `"age":20`,
+		`"version":"0.1.0"`, `"role":"all"`, `"engine_id":"engine-1"`, `"epoch":3`, `"members":["engine-1"]`, `"engines":[{"id":"engine-1","live":true,"joined":`, `"gone":null,"objects":14,"share":0.56`,
+		`{"id":"engine-3","live":false,`, `"age":20`,
 		`"log":{"seq":37,"results_seq":2,`, `"DOWN":1`, `"UNREACHABLE":0`, `"CRITICAL":5`, `"p99":0.013`, `"last_reload_successful":true`,
 	} {
 		if !strings.Contains(body, want) {

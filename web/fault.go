@@ -34,7 +34,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var f *fault
 	switch {
 	case errors.As(err, &f):
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		return // the client has gone
 	default:
 		s.Logger.Error("request failed", "path", r.URL.Path, "err", err)

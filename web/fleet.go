@@ -38,7 +38,7 @@ type FleetZone struct {
 	Waiting                 int       // checks that no worker has begun
 	Oldest                  time.Time // when the oldest of them was sent; zero = none waits, or it is not known
 	Deserted                time.Time // since when no worker serves the zone; zero = one does
-	Old                     bool      // it is what an engine last saw, and none says it anew
+	Old                     bool      // nobody says at present how it does
 }
 
 // fleetAnswer is the answer of /api/v1/workers.

@@ -50,7 +50,7 @@ func options(s *sample.Site) Options {
 		Projection: s.Projection, History: s, Commands: &commands{},
 		Status: func() Status {
 			return Status{
-				Version: "0.1.0", Role: "all", EngineID: "engine-1", Epoch: 3, Members: []string{"engine-1"}, Started: sample.Now.Add(-5 * time.Hour),
+				Version: "0.1.0", Role: "all", EngineID: "engine-1", Epoch: 3, Members: []string{"engine-1"}, Engines: fleetOfThree(), Started: sample.Now.Add(-5 * time.Hour),
 				Latency: Latency{P50: 0.0011, P95: 0.006, P99: 0.013, Max: 0.31},
 				Reload:  Reload{At: sample.Now.Add(-5 * time.Hour), OK: true, Generation: "4f2a91"},
 			}
@@ -117,4 +117,13 @@ var errBroken = errors.New("secret detail")
 // contextWithAddr returns a request's context as a server on addr makes it.
 func contextWithAddr(r *http.Request, addr net.Addr) context.Context {
 	return context.WithValue(r.Context(), http.LocalAddrContextKey, addr)
+}
+
+// fleetOfThree is this engine beside one that lives and one that has died.
+func fleetOfThree() []Engine {
+	return []Engine{
+		{ID: "engine-1", Live: true, Joined: sample.Now.Add(-5 * time.Hour), Objects: 14, Generation: "4f2a91c07d22", Delivery: "local"},
+		{ID: "engine-2", Live: true, Joined: sample.Now.Add(-time.Hour), Objects: 11, Generation: "4f2a91c07d22", Delivery: "local"},
+		{ID: "engine-3", Joined: sample.Now.Add(-9 * time.Hour), Gone: sample.Now.Add(-12 * time.Minute), Generation: "0b11d3a2a5e1", Delivery: "notifier"},
+	}
 }

@@ -48,9 +48,21 @@ type Status struct {
 	EngineID string
 	Epoch    uint64   // of the membership view; the newest on the log counts if it is higher
 	Members  []string // live engines
+	Engines  []Engine // those, and others that were lost lately, by id
 	Started  time.Time
 	Latency  Latency
 	Reload   Reload
+}
+
+// Engine is one of those that share the objects.
+type Engine struct {
+	ID         string
+	Live       bool
+	Joined     time.Time // start of its present run; zero = not known
+	Gone       time.Time // when it was missed; zero for one that lives
+	Objects    int       // that it owns
+	Generation string    // of the config it works by, "" = not known
+	Delivery   string    // local or notifier: who delivers what it asks for; "" = not known
 }
 
 // Latency is how late checks started lately, in seconds.

@@ -346,7 +346,16 @@ func (s *site) failPage(w http.ResponseWriter, r *http.Request, f *fault) {
 func (s *site) engine(w http.ResponseWriter, r *http.Request) error {
 	st, set, at := s.Status(), s.Projection.Set(), s.Projection.Position()
 	now := s.Now()
-	v := view.Engine{Chrome: s.chrome(r, "Engine", "engine"), Members: st.Members, Unready: s.Unready()}
+	v := view.Engine{Chrome: s.chrome(r, "Engine", "engine"), Unready: s.Unready()}
+	for _, e := range st.Engines {
+		if len(st.Engines) == 1 && e.ID == st.EngineID {
+			break // it needs no table
+		}
+		v.Engines = append(v.Engines, view.NewEngineRow(view.EngineSource{
+			ID: e.ID, Self: e.ID == st.EngineID, Live: e.Live, Joined: object.At(e.Joined), Gone: object.At(e.Gone),
+			Objects: e.Objects, Of: len(set.Objects), Generation: e.Generation, Delivery: e.Delivery,
+		}, now))
+	}
 	v.Facts = []view.Fact{
 		{Label: "Version", Value: cmp.Or(st.Version, "not known")},
 		{Label: "Role", Value: cmp.Or(st.Role, "not known")},

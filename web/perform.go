@@ -123,7 +123,7 @@ func (s *site) outcome(err error) error {
 		return nil
 	case errors.Is(err, ErrUnclaimed):
 		return faultf(http.StatusServiceUnavailable, "%s", unclaimed)
-	case errors.Is(err, ErrUnconfirmed):
+	case unknownOutcome(err): // also of an engine that ends meanwhile
 		return faultf(http.StatusServiceUnavailable, "%s", unconfirmed)
 	case errors.Is(err, ErrUnavailable):
 		return faultf(http.StatusServiceUnavailable, "%v; try again", err)

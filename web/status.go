@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"net/http"
 	"time"
 
@@ -44,6 +45,7 @@ type statusAnswer struct {
 	EngineID string      `json:"engine_id"`
 	Epoch    uint64      `json:"epoch"`
 	Members  []string    `json:"members"`
+	Engines  []engineOf  `json:"engines"`
 	Started  wire.Time   `json:"started"`
 	Log      logAnswer   `json:"log"`
 	Counts   countAnswer `json:"counts"`
@@ -53,6 +55,34 @@ type statusAnswer struct {
 	// Switches are those of the whole program that operators set against the
 	// configuration.
 	Switches []wire.ProgramSwitch `json:"switches"`
+}
+
+// engineOf is an engine in the answer. Its share is the part of all objects that it owns,
+// from 0 to 1.
+type engineOf struct {
+	ID         string    `json:"id"`
+	Live       bool      `json:"live"`
+	Joined     wire.Time `json:"joined"`
+	Gone       wire.Time `json:"gone"`
+	Objects    int       `json:"objects"`
+	Share      float64   `json:"share"`
+	Generation string    `json:"generation"`
+	Delivery   string    `json:"delivery"`
+}
+
+// enginesOf writes the engines for an answer.
+func enginesOf(all []Engine, objects int) []engineOf {
+	out := make([]engineOf, len(all))
+	for i, e := range all {
+		out[i] = engineOf{
+			ID: e.ID, Live: e.Live, Joined: wire.Stamp(e.Joined), Gone: wire.Stamp(e.Gone),
+			Objects: e.Objects, Generation: e.Generation, Delivery: e.Delivery,
+		}
+		if objects > 0 {
+			out[i].Share = math.Round(1000*float64(e.Objects)/float64(objects)) / 1000
+		}
+	}
+	return out
 }
 
 // logAnswer says how far the log was read. Age is in seconds since the newest
@@ -94,7 +124,7 @@ func (s *site) status(w http.ResponseWriter, r *http.Request) error {
 	st, set, at := s.Status(), s.Projection.Set(), s.Projection.Position()
 	answer := statusAnswer{
 		Version: st.Version, Role: st.Role, EngineID: st.EngineID, Epoch: max(st.Epoch, s.Projection.Epoch()),
-		Members: append([]string{}, st.Members...), Started: wire.Stamp(st.Started),
+		Members: append([]string{}, st.Members...), Engines: enginesOf(st.Engines, len(set.Objects)), Started: wire.Stamp(st.Started),
 		Log:      logAnswer{Seq: at.Log, Results: at.Results, Newest: wire.Time(s.Projection.Newest())},
 		Counts:   counts(s.Projection.Counts()),
 		Switches: programSwitches(set, s.Projection.Program(), true),

@@ -56,6 +56,7 @@ func TestCommandsThatCannotBeDoneSayWhy(t *testing.T) {
 		{`{"command":"check-now","object":"web01","output":"` + strings.Repeat("x", largest) + `"}`, 413, "is larger than", nil},
 		{check, 503, "try again", ErrUnavailable},
 		{check, 503, "may still take effect", ErrUnconfirmed},
+		{check, 503, "may still take effect", context.Canceled}, // the engine has ended, the client has not gone
 		{check, 400, "cannot be done", ErrInvalid},
 		{check, 500, "the log of this process says what", errBroken},
 	} {

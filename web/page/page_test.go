@@ -71,8 +71,8 @@ func TestSearchesSayWhatWasFound(t *testing.T) {
 }
 
 func TestTheEnginePageSaysWhatIsWrong(t *testing.T) {
-	fine := view.Engine{Reload: view.Reload{Badge: view.Badge{Name: "LOADED", Tone: "ok"}, Generation: "4f2a91"}, Members: []string{"e1"}}
-	expect(t, "all is well", html(t, Engine(fine)), "LOADED", "4f2a91", "e1", "!REFUSED")
+	fine := view.Engine{Reload: view.Reload{Badge: view.Badge{Name: "LOADED", Tone: "ok"}, Generation: "4f2a91"}, Engines: []view.EngineRow{{Name: "e1", Share: "3 of 5 objects"}, {Name: "e2", Gone: true}}}
+	expect(t, "all is well", html(t, Engine(fine)), "LOADED", "4f2a91", "<bdi>e1</bdi>", "3 of 5 objects", "!REFUSED")
 	fine.Reload.Badge, fine.Reload.Problems = view.Badge{Name: "REFUSED", Tone: "crit"}, []string{"site.cue:3: <bad>"}
 	fine.Unready = []string{"journal"}
 	expect(t, "a config that was refused", html(t, Engine(fine)), "REFUSED", "site.cue:3: &lt;bad&gt;", "journal")

@@ -50,7 +50,7 @@ type Engine struct {
 	Chrome   Chrome
 	Facts    []Fact
 	Reload   Reload
-	Members  []string
+	Engines  []EngineRow // that share the objects
 	Lateness []Bar
 	Log      []Fact
 	Unready  []string
