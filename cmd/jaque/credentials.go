@@ -26,9 +26,11 @@ const credentialsHelp = `Usage: jaque credentials ROLE [-zone ZONE,…] [-id NAM
        jaque credentials revoke NAME [-data FOLDER]
 
 Makes a user of the embedded log server and the file with which a process of the
-role gets in: engine, worker, ui, sink or notifier. The server allows the user what
-the role needs and nothing else, a worker the work of its zones. A server that runs
-takes the user in within a second or two; it may also be made before the first start.
+role gets in: engine, worker, ui, sink or notifier; backup is for "jaque backup" from
+another machine. The server allows the user what the role needs and nothing else, a
+worker the work of its zones. A server that runs takes the user in after about two
+seconds; a process that starts earlier waits that long. It may also be made before the
+first start.
 
   -zone ZONE,…   the zones of a worker (default: default)
   -id NAME       name of the user (default: the role, with its zones; an engine's is
@@ -40,8 +42,10 @@ takes the user in within a second or two; it may also be made before the first s
   -nats-conf     records nothing and prints the user for the configuration of an
                  external nats-server; the file gets no authority without -ca
 
-list shows the users, revoke removes one and ends its connections. Whoever has the
-file may do what it is for: move it over a safe way and remove the copy.
+list shows the users, revoke removes one and ends its connections. In a cluster a user
+may be made and revoked at any member, and gets in at all of them; list says if a member
+knows others. Whoever has the file may do what it is for: move it over a safe way and
+remove the copy.
 Exit status 0 if it is done, 1 if not, 2 for wrong usage.
 `
 
@@ -77,7 +81,7 @@ func credentials(args []string, stdout, stderr io.Writer) error {
 	}
 	switch {
 	case len(words) == 1 && words[0] == "list":
-		return listCredentials(o.data, stdout)
+		return listCredentials(o.data, stdout, stderr)
 	case len(words) == 2 && words[0] == "revoke":
 		return revokeCredentials(o.data, words[1], stderr)
 	case len(words) == 1 && words[0] != "revoke":
@@ -172,21 +176,29 @@ func makeCredentials(word string, o credentialOptions, stdout, stderr io.Writer)
 	if err := c.Write(file); err != nil {
 		return err
 	}
+	var members strings.Builder // what they say
 	if o.conf {
 		fmt.Fprint(stdout, access.NATSUser(h, key))
 		fmt.Fprintf(stderr, "%s is the secret half. Put what was printed into the users of the nats-server's\nconfiguration and reload it.\n", file)
-	} else {
-		err := access.In(o.data).Add(access.Record{Name: h.ID, Role: h.Role, Zones: h.Zones, Key: key, Made: time.Now().UTC().Truncate(time.Second)})
-		if err != nil {
-			if errors.Is(err, access.ErrExists) {
-				err = fmt.Errorf("%w; revoke it first with \"jaque credentials revoke %s\", or choose another name with -id", err, h.ID)
-			}
-			return errors.Join(err, os.Remove(file))
-		}
+	} else if err := o.record(h, key, &members); err != nil {
+		return errors.Join(err, os.Remove(file))
 	}
-	fmt.Fprintf(stderr, "Made %s for %s. Bring it to the machine of the process over a safe way and start it there:\n\n  %s\n",
-		file, h.ID, startLine(h, filepath.Base(file)))
+	fmt.Fprintf(stderr, "Made %s for %s. Bring it to the machine of the process over a safe way and start it there;\na server that runs knows it after about two seconds:\n\n  %s\n%s",
+		file, h.ID, startLine(h, filepath.Base(file)), members.String())
 	return nil
+}
+
+// record makes the user, has the members of a cluster know it, and says whether it counts.
+func (o credentialOptions) record(h access.Holder, key string, members io.Writer) error {
+	err := access.In(o.data).Add(access.Record{Name: h.ID, Role: h.Role, Zones: h.Zones, Key: key, Made: time.Now().UTC().Truncate(time.Second)})
+	if errors.Is(err, access.ErrExists) {
+		return fmt.Errorf("%w; revoke it first with \"jaque credentials revoke %s\", or choose another name with -id", err, h.ID)
+	}
+	if err != nil {
+		return err
+	}
+	tellMembers(o.data, members)
+	return counts(o.data, h.ID, key)
 }
 
 // trust says by which authority the process knows the server.
@@ -220,6 +232,8 @@ func startLine(h access.Holder, file string) string {
 		return line + " -queue " + server + " -zones " + shellWord(strings.Join(h.Zones, ","))
 	case access.Engine:
 		return line + " -config PATH -eventlog " + server + " -queue " + server + " -coordination " + server + " -engine-id " + h.ID
+	case access.Backup:
+		return "jaque backup -o FILE -eventlog " + server + " -nats-creds " + shellWord(file)
 	case access.UI:
 		return line + " -config PATH -eventlog " + server + " -coordination " + server
 	}
@@ -237,7 +251,7 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-func listCredentials(data string, stdout io.Writer) error {
+func listCredentials(data string, stdout, stderr io.Writer) error {
 	all, err := access.In(data).List()
 	if err != nil {
 		return err
@@ -251,7 +265,11 @@ func listCredentials(data string, stdout io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Name, r.Role, zones, r.Made.Format(time.RFC3339), r.Key)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	tellDifference(data, stderr)
+	return nil
 }
 
 func revokeCredentials(data, name string, stderr io.Writer) error {
@@ -259,8 +277,12 @@ func revokeCredentials(data, name string, stderr io.Writer) error {
 	if errors.Is(err, access.ErrNoUser) {
 		return fmt.Errorf("%w in %s; \"jaque credentials list\" shows those there are", err, data)
 	}
-	if err == nil {
-		fmt.Fprintf(stderr, "Revoked %s. A server that runs ends its connections within a second or two.\n", name)
+	if err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(stderr, "Revoked %s. A server that runs ends its connections within a second or two.\n", name)
+	if missing := tellMembers(data, stderr); len(missing) > 0 {
+		return fmt.Errorf("%s is revoked here and may still get in at %s", name, strings.Join(missing, ", "))
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"jaque.sh/jaque/appliance/access"
 	"jaque.sh/jaque/roles"
 )
 
@@ -48,8 +49,10 @@ func TestCredentialsAreMadeListedAndRevoked(t *testing.T) {
 	if _, err := os.Stat(file + "2"); !os.IsNotExist(err) {
 		t.Error("a file without a user is left")
 	}
-	entries, err := os.ReadDir(filepath.Join(data, "users"))
-	if err != nil || len(entries) != 1 || entries[0].Name() != "board.json" {
-		t.Errorf("users folder: %v, %v", entries, err)
+	// Of the one that was revoked it stays known that it was.
+	left, err := access.In(data).List()
+	all, errAll := access.In(data).Records()
+	if err != nil || errAll != nil || len(left) != 1 || left[0].Name != "board" || len(all) != 2 || !all[1].Revoked {
+		t.Errorf("users: %+v, %v; %+v, %v", left, err, all, errAll)
 	}
 }

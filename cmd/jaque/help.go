@@ -23,6 +23,11 @@ there is none, and watches this machine with it. -listen and -data move the
 dashboard and the data elsewhere.
 `,
 	"credentials": credentialsHelp,
+	"cluster":     clusterHelp,
+	"witness":     witnessHelp,
+	"backup":      backupHelp,
+	"restore":     restoreHelp,
+	"log":         logVerifyHelp,
 	"version":     "Usage: jaque version\n\nPrints which build this is.\n",
 }
 

@@ -74,6 +74,16 @@ func dispatch(args []string, stdout, stderr io.Writer) error {
 		return runDemo(args[1:], stdout, stderr)
 	case "credentials":
 		return credentials(args[1:], stdout, stderr)
+	case "cluster":
+		return clusterCommand(args[1:], stdout, stderr)
+	case "witness":
+		return witness(args[1:], stdout, stderr)
+	case "backup":
+		return takeBackup(args[1:], stdout, stderr)
+	case "restore":
+		return restoreBackup(args[1:], stdout, stderr)
+	case "log":
+		return logCommand(args[1:], stdout, stderr)
 	case "version":
 		fmt.Fprintln(stdout, versionLine())
 		return nil
@@ -101,6 +111,11 @@ func role(args []string, stdout, stderr io.Writer) error {
 
 // start runs a role with the process's signals.
 func start(s roles.Settings, p roles.Process, stderr io.Writer) error {
+	return supervise(s, p, stderr, roles.Run)
+}
+
+// supervise runs what a process does until a signal ends it.
+func supervise(s roles.Settings, p roles.Process, stderr io.Writer, do func(context.Context, roles.Settings, roles.Process) error) error {
 	p.Logger, p.Version = newLogger(s, stderr), versionText()
 	p.CollectorSet = os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != ""
 	ctx, stop := context.WithCancelCause(context.Background())
@@ -111,7 +126,7 @@ func start(s roles.Settings, p roles.Process, stderr io.Writer) error {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	go watch(signals, stop, reload, stderr)
-	return roles.Run(ctx, s, p)
+	return do(ctx, s, p)
 }
 
 // watch turns signals into what they mean: the first SIGINT or SIGTERM drains,

@@ -96,7 +96,13 @@ func launch(t *testing.T, args ...string) *running {
 func spawn(t *testing.T, args ...string) *running {
 	t.Helper()
 	args = append([]string{"-listen", "127.0.0.1:0", "-log-format", "json", "-log-level", "debug"}, args...)
-	r := &running{t: t, cmd: command(t, args...), lines: make(chan map[string]any, 10000)}
+	return begin(t, command(t, args...))
+}
+
+// begin starts a program that logs in JSON.
+func begin(t *testing.T, c *exec.Cmd) *running {
+	t.Helper()
+	r := &running{t: t, cmd: c, lines: make(chan map[string]any, 10000)}
 	pipe, err := r.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +186,7 @@ func (r *running) get(path string) (int, string) {
 	}
 	res, err := (&http.Client{Timeout: 10 * time.Second}).Do(req)
 	if err != nil {
-		r.t.Fatal(err)
+		r.t.Fatalf("%v; the process says:\n%s", err, r.log())
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
@@ -227,7 +233,7 @@ func TestWrongUseEndsWithOneClearText(t *testing.T) {
 			"jaque: -heartbeat-ttl: \"soon\" is not a duration; write 10s or 1m\n" + more,
 		},
 		"an unknown command": {[]string{"chek-config"}, 2, "jaque: there is no command \"chek-config\", only check-config, " +
-			"demo, credentials, version, help, ack, comment, notify, downtime, check-now, submit, enable, disable, set, explain, notifications, workers, or flags for a role; " +
+			"demo, credentials, cluster, witness, backup, restore, log verify, version, help, ack, comment, notify, downtime, check-now, submit, enable, disable, set, explain, notifications, workers, or flags for a role; " +
 			"did you mean check-config?\n" + more},
 		"a command for a running jaque that is written wrongly": {[]string{"ack", "web01"}, 2, "jaque ack: -comment is missing; say what others should know\n" +
 			"jaque ack: run \"jaque help ack\" for how it is written\n"},
@@ -469,6 +475,7 @@ func TestTheDemoWatchesThisMachine(t *testing.T) {
 func TestHelpExplainsTheSubcommands(t *testing.T) {
 	for name, want := range map[string]string{
 		"check-config": "check-config PATH", "demo": "-dir FOLDER", "version": "Prints which build",
+		"backup": "backup -o FILE", "restore": "restore FILE", "log": "log verify", "cluster": "cluster join TOKEN", "witness": "without a config",
 	} {
 		code, out, errs := finish(t, command(t, "help", name))
 		if code != 0 || !strings.Contains(out, want) || errs != "" {

@@ -243,7 +243,7 @@ func newMeasuring(t *testing.T) *measuring {
 // sinks starts a process of sinks.
 func (m *measuring) sinks(id, names string) *running {
 	m.t.Helper()
-	r := launch(m.t, "-target", "sink", "-config", m.site, "-eventlog", m.nats.ClientURL(), "-sink-id", id, "-sinks", names, "-heartbeat-ttl", "2s")
+	r := launch(m.t, "-target", "sink", "-config", m.site, "-eventlog", m.nats.ClientURL(), "-sink-id", id, "-sinks", names)
 	go func() {
 		for range r.lines { // nobody waits for a line, and the program must not wait for a reader
 		}

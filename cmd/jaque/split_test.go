@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -326,20 +327,80 @@ func (x *split) strangers() {
 	}
 }
 
-// Two engines on one log would run every check twice, also where nobody has named a
-// place for the membership.
-func TestASecondEngineOnOneLogIsRefused(t *testing.T) {
+// S101, S111: two engines on one log share its objects, also where nobody has named a
+// place for the membership, without any other process. Each check is run by one of them.
+func TestTwoEnginesOnOneLogShareItsObjects(t *testing.T) {
 	t.Parallel()
 	x := newSplit(t, steady)
-	x.startEngine("-heartbeat-ttl", "2s")
-	x.engine.await("engine is live")
 	url := x.nats.ClientURL()
-	second := spawn(t, "-target", "engine", "-config", x.site, "-eventlog", url, "-queue", url, "-engine-id", "e9", "-heartbeat-ttl", "2s")
-	if code := second.end(); code != 1 {
-		t.Errorf("the second engine ended with %d", code)
+	engine := []string{"-target", "engine", "-config", x.site, "-eventlog", url, "-queue", url, "-heartbeat-ttl", "2s", "-engine-id"}
+	x.worker("default")
+	first := launch(t, append(engine, "e1")...)
+	first.await("engine is live")
+	second := launch(t, append(engine, "e9")...)
+	second.await("engine is live")
+	for _, r := range []*running{first, second} {
+		r.until("/metrics", "\njaque_engine_members 2\n")
+		r.until("/readyz", "ok")
 	}
-	if text := second.log(); !strings.Contains(text, `engine \"e1\" works already`) || strings.Contains(text, "engine is live") {
-		t.Errorf("the second engine says\n%s", text)
+	first.await("objects were given away")
+	owned := gauge(t, first, "jaque_engine_owned_objects") + gauge(t, second, "jaque_engine_owned_objects")
+	if all := gauge(t, first, "jaque_engine_objects"); owned != all {
+		t.Errorf("the two own %v of %v objects", owned, all)
 	}
-	x.engine.until("/readyz", "ok")
+	x.eachOnceASecond()
+	for _, r := range []*running{first, second} {
+		if gauge(t, r, `jaque_checks_total{kind="plugin"}`) == 0 {
+			t.Error("one of them had no check run")
+		}
+	}
+	// T20: a second process with the id of one that lives is refused.
+	twin := spawn(t, append(engine, "e9")...)
+	if code := twin.end(); code != 1 {
+		t.Errorf("the twin ended with %d", code)
+	}
+	if text := twin.log(); !strings.Contains(text, "the id is taken by another live process") || strings.Contains(text, "engine is live") {
+		t.Errorf("the twin says\n%s", text)
+	}
+	second.signal(syscall.SIGTERM)
+	if code := second.end(); code != 0 {
+		t.Errorf("the second ended with %d:\n%s", code, second.log())
+	}
+	first.until("/metrics", "\njaque_engine_members 1\n")
+	first.until("/metrics", fmt.Sprintf("\njaque_engine_owned_objects %v\n", gauge(t, first, "jaque_engine_objects")))
+}
+
+// eachOnceASecond wants every service to run once a second, whoever has it run.
+func (x *split) eachOnceASecond() {
+	x.t.Helper()
+	before, began, times := len(x.runs()), time.Now(), map[string]int{}
+	x.await("every service ran five times", func() bool {
+		clear(times)
+		for _, r := range x.runs()[before:] {
+			times[r.service]++
+		}
+		return len(times) == 20 && slices.Min(slices.Collect(maps.Values(times))) >= 5
+	})
+	most := int(time.Since(began).Seconds()) + 2
+	for service, n := range times {
+		if n > most {
+			x.t.Errorf("%s ran %d times within %s", service, n, time.Since(began))
+		}
+	}
+}
+
+// gauge reads a metric by its name and labels.
+func gauge(t *testing.T, r *running, name string) float64 {
+	t.Helper()
+	_, page := r.get("/metrics")
+	_, rest, ok := strings.Cut(page, "\n"+name+" ")
+	if !ok {
+		t.Fatalf("/metrics has no %s", name)
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	v, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

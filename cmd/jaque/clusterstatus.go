@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/cluster"
+)
+
+// ask asks the process that serves the data folder.
+func (o *clusterOptions) ask(ctx context.Context, stderr io.Writer, questions ...cluster.Question) (r *cluster.Report, err error) {
+	b, err := o.open(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, b.Close(context.WithoutCancel(ctx))) }()
+	for _, q := range questions {
+		if r, err = cluster.Ask(ctx, b.Conn(), q); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (o *clusterOptions) status(stdout, stderr io.Writer) error {
+	ctx, stop := untilInterrupted()
+	defer stop()
+	r, err := o.ask(ctx, stderr, cluster.Question{})
+	if err != nil {
+		return err
+	}
+	if o.form == "json" {
+		e := json.NewEncoder(stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return printReport(stdout, r)
+}
+
+// remove takes a member out after a look at whether it runs.
+func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
+	ctx, stop := untilInterrupted()
+	defer stop()
+	r, err := o.ask(ctx, stderr, cluster.Question{})
+	switch {
+	case err == nil:
+		err = o.mayRemove(r, id)
+	case o.lost && (errors.Is(err, cluster.ErrSilent) || errors.Is(err, bus.ErrNoDoor)):
+		return o.lose(id, stdout, stderr) // it waits for those who are gone, or has stopped
+	}
+	if err != nil {
+		return err
+	}
+	if o.lost {
+		if err := o.lose(id, io.Discard, stderr); err != nil {
+			return err
+		}
+	}
+	if r, err = o.ask(ctx, stderr, cluster.Question{Remove: id, Lost: o.lost}); err != nil && o.lost {
+		return fmt.Errorf("%w; that %s is gone is kept: start the member on %s again, it goes on without %s", err, id, o.data, id)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s is no member of cluster %s any more; its data folder is of no use\n", id, r.Cluster)
+	for _, text := range r.Outlook {
+		fmt.Fprintln(stdout, text)
+	}
+	return nil
+}
+
+// lose keeps for the next start that a member never comes back.
+func (o *clusterOptions) lose(id string, stdout, stderr io.Writer) error {
+	if err := cluster.Lose(o.data, id); err != nil {
+		return fmt.Errorf("cluster remove: %w", err)
+	}
+	fmt.Fprintf(stderr, "jaque: %s is removed without a majority; never start it again with its data folder: two clusters would write two logs\n", id)
+	fmt.Fprintf(stdout, "start the member on %s (or restart it): it goes on without %s\n", o.data, id)
+	return nil
+}
+
+// mayRemove says why a member is not removed, or not so.
+func (o *clusterOptions) mayRemove(r *cluster.Report, id string) error {
+	var ids []string
+	for _, m := range r.Members {
+		ids = append(ids, m.ID)
+		if m.ID != id {
+			continue
+		}
+		switch {
+		case id == r.Self:
+			return fmt.Errorf("cluster remove: %s is the member that was asked; write the command at another one", id)
+		case m.Online && o.lost:
+			return fmt.Errorf("cluster remove: %s is running and can be reached; -lost is for members that never come back", id)
+		case m.Online && !o.yes:
+			return fmt.Errorf("cluster remove: %s is running; its process ends when it is removed, and its data folder is of no use any more: add -yes if that is wanted", id)
+		case !r.Quorum && !o.lost:
+			return fmt.Errorf("cluster remove: there is no quorum, so that nothing can be decided; start members that are down, or, if %s never comes back with its data folder, add -lost", id)
+		case r.Quorum && o.lost:
+			return errors.New("cluster remove: there is a quorum; leave -lost out")
+		}
+		return nil
+	}
+	return fmt.Errorf("cluster remove: cluster %s has no member %q; its members are %s", r.Cluster, id, strings.Join(ids, ", "))
+}
+
+// printReport writes a report for people.
+func printReport(out io.Writer, r *cluster.Report) error {
+	quorum := "yes"
+	if !r.Quorum {
+		quorum = "NO"
+	}
+	fmt.Fprintf(out, "cluster %s, seen by %s; quorum: %s; leader: %s\n", r.Cluster, r.Self, quorum, orNone(r.Leader))
+	for _, text := range r.Trouble {
+		fmt.Fprintln(out, "trouble: "+text)
+	}
+	for _, text := range r.Outlook {
+		fmt.Fprintln(out, text)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	printMembers(t, r)
+	fmt.Fprintln(t, "\nSTREAM\tLEADER\tCOPIES\tLAST\tSIZE\tOTHERS")
+	for _, s := range r.Streams {
+		fmt.Fprintf(t, "%s\t%s\t%d/%d\t%d\t%s\t%s\n", s.Name, orNone(s.Leader), s.Copies, r.Copies, s.Last, sizeText(int64(s.Bytes)), copies(s.Others))
+	}
+	for _, token := range r.Tokens {
+		what := "a machine"
+		if token.Witness {
+			what = "a witness"
+		}
+		fmt.Fprintf(t, "\na token is out: %s can join at %s until %s\n", what, token.Address, token.Expires.Local().Format("15:04:05 MST"))
+	}
+	return t.Flush()
+}
+
+func printMembers(t io.Writer, r *cluster.Report) {
+	owned := map[string]cluster.Engine{}
+	all := 0
+	fmt.Fprint(t, "\nMEMBER\tADDRESS\tSTATE\tOBJECTS\tCONFIG\n")
+	if r.Engines != nil {
+		for _, e := range r.Engines.Members {
+			owned[e.ID] = e
+			all += e.Objects
+		}
+	}
+	for _, m := range r.Members {
+		state, share, generation := "online", "-", "-"
+		if !m.Online {
+			state = "AWAY"
+		}
+		if m.Leader {
+			state += ", leader"
+		}
+		if m.Witness {
+			state += ", witness"
+		}
+		if m.Drill {
+			state += ", out for a drill"
+		}
+		if e, ok := owned[m.ID]; ok && e.Live {
+			share, generation = fmt.Sprintf("%d of %d", e.Objects, all), e.Generation[:min(len(e.Generation), 8)]
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", m.ID, orNone(m.Address), state, share, orNone(generation))
+	}
+	if r.Engines != nil {
+		fmt.Fprintf(t, "engines share the objects under epoch %d\n", r.Engines.Epoch)
+	}
+}
+
+func copies(others []cluster.Copy) string {
+	var all []string
+	for _, c := range others {
+		text := c.Member
+		switch {
+		case !c.Online:
+			text += " AWAY"
+		case c.Lag > 0:
+			text += fmt.Sprintf(" -%d", c.Lag)
+		}
+		all = append(all, text)
+	}
+	return orNone(strings.Join(all, ", "))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
