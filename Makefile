@@ -4,12 +4,12 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run build test race fuzz e2e bench lint fmt generate check-generated docs package figures needs clean
+.PHONY: help run build test race fuzz explore e2e bench lint fmt generate check-generated docs tla package figures needs clean
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 30s
 PKGS     ?= ./...
-# Arguments for `make run` and `make bench`, such as ARGS="-rows a,h".
+# Arguments for `make run`, `make bench` and `make tla`, such as ARGS="-rows a,h".
 ARGS     ?=
 
 help: ## print this list
@@ -36,6 +36,9 @@ fuzz: ## run every fuzzer for FUZZTIME (30s) each
 			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; \
 		done; \
 	done
+
+explore: ## drive the protocol of several engines through every interleaving, to large bounds; minutes, 2 GB
+	go test -count=1 -timeout 60m -v -run 'TestEveryInterleaving|TestWhatIsLeftOut' ./appliance/rule/handover -explore-long
 
 e2e: needs ## test the binary, the roles and the pages from outside, uncached
 	go test -count=1 ./cmd/... ./roles/... ./web/...
@@ -73,6 +76,11 @@ docs: build ## validate every example of the guide, check the links
 		echo "check-config $$example"; bin/jaque check-config -config "$$example"; \
 	done
 	go test -count=1 -run 'Links|Guide|Packaged' ./appliance/sourcecheck
+	go test -count=1 ./docs/develop/pages
+
+tla: ## check every configuration of docs/formal with TLC (TLC_JAR=...) or ARGS=-builtin
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	go build -o "$$tmp/check" ./docs/formal/check; "$$tmp/check" $(ARGS)
 
 package: build ## put the binary, units and default config into dist/
 	packaging/build.sh $(VERSION)

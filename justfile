@@ -24,6 +24,10 @@ race:
 fuzz:
     @make fuzz
 
+# drive the protocol of several engines through every interleaving, to large bounds
+explore:
+    @make explore
+
 # test the binary, the roles and the pages from outside, uncached
 e2e:
     @make e2e
@@ -51,6 +55,10 @@ check-generated:
 # validate every example of the guide, check the links
 docs:
     @make docs
+
+# check every configuration of docs/formal with TLC (TLC_JAR=...) or -builtin
+tla *args:
+    @make tla ARGS="{{args}}"
 
 # put the binary, units and default config into dist/
 package:

@@ -15,7 +15,7 @@ import (
 // pureImports is what core and rule may import beside each other: packages
 // that only compute. A trailing slash takes the whole folder.
 var pureImports = []string{
-	"bufio", "bytes", "cmp", "encoding", "encoding/", "errors", "fmt", "hash", "hash/", "io", "iter", "maps", "math", "math/bits", "math/big",
+	"bufio", "bytes", "cmp", "encoding", "encoding/", "errors", "fmt", "hash", "hash/", "html", "io", "iter", "maps", "math", "math/bits", "math/big",
 	"net/netip", "net/url", "path", "reflect", "regexp", "regexp/syntax", "slices", "sort", "strconv", "strings",
 	"text/scanner", "text/tabwriter", "time", "unicode", "unicode/", "crypto/sha256",
 	"html/template", "text/template", "text/template/parse",

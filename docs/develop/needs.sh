@@ -18,6 +18,7 @@ need() {
 
 need gcc gcc
 need git git
+need ip iproute2
 need chromium chromium
 need /usr/lib/nagios/plugins/check_http monitoring-plugins-basic
 need /usr/lib/nagios/plugins/check_dns monitoring-plugins-standard
