@@ -66,10 +66,13 @@ func regular(env *Env, s *State, now object.Time) object.Time {
 	st := &s.Status
 	last, skipped, step := s.Measure.LastCheck, env.Skipped, pace(env, st)
 	// A clock that was set back, or one that was ahead at another engine, must not stop the
-	// checks: what lies ahead by more than a step is taken for a step ago, so that the
+	// checks: what lies ahead by more than half a step is taken for a step ago, so that the
 	// place on the grid that is next, or was a moment ago, is due. It must not be taken for
-	// now, or no place were ever due.
-	last = past(last, now, step)
+	// now, or no place were ever due. Half a step, because the next place may lie one and a
+	// half behind a check, and nothing shall wait for more than two.
+	if last > now.Add(step/2) {
+		last = now.Add(-step)
+	}
 	if skipped > now.Add(step) {
 		skipped = 0
 	}
