@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/s2"
@@ -190,7 +191,7 @@ func (t Target) begin(ctx context.Context, n bus.Names, s Stream) (*upload, erro
 		return nil, fmt.Errorf("restore stream %s: %w", s.Name, a.Error)
 	}
 	r, w := io.Pipe()
-	u := &upload{want: s, pipe: w, zip: s2.NewWriter(w, s2.WriterConcurrency(1)), answer: make(chan result, 1)}
+	u := &upload{want: s, pipe: w, zip: compressor(w), answer: make(chan result, 1)}
 	go func() {
 		got := send(ctx, t.Bus.Conn(), a.To, r)
 		if got.err == nil {
@@ -203,6 +204,18 @@ func (t Target) begin(ctx context.Context, n bus.Names, s Stream) (*upload, erro
 	return u, u.put(append([]byte(archiveMagic), appendMessage(nil, &Message{
 		Subject: []byte(stateEntry), Time: s.Created.UnixNano(), Data: state,
 	})...))
+}
+
+// pieceMost is how many bytes of an archive are sent as one part, before compression. The
+// server gives up a restore of which it has finished no part within 5 s, and an embedded
+// one stores each message with a sync of the disk: so many bytes hold about a hundred
+// messages, for which a slow disk has 50 ms each.
+const pieceMost = 8 << 10
+
+// compressor compresses an archive in blocks that can be read one by one, and writes each
+// by itself.
+func compressor(w io.Writer) *s2.Writer {
+	return s2.NewWriter(w, s2.WriterConcurrency(1), s2.WriterBlockSize(pieceMost))
 }
 
 // put sends bytes of the stream's archive.
@@ -249,8 +262,8 @@ const ahead = 16
 // restoreMost bounds how long the server may take to make a stream from its files.
 const restoreMost = 30 * time.Minute
 
-// send brings the bytes to a subject in parts, each of which is answered, and returns
-// what the server says in the end.
+// send brings the bytes to a subject in parts as they are written, each of which is
+// answered, and returns what the server says in the end.
 func send(ctx context.Context, nc *nats.Conn, to string, r io.Reader) result {
 	sub, err := nc.SubscribeSync(nc.NewInbox())
 	if err != nil {
@@ -268,9 +281,9 @@ func send(ctx context.Context, nc *nats.Conn, to string, r io.Reader) result {
 		flying--
 		return m, refusal(m.Data)
 	}
-	part := make([]byte, chunkSize)
+	part := make([]byte, 2*pieceMost) // what does not compress grows a little
 	for {
-		n, err := io.ReadFull(r, part)
+		n, err := r.Read(part)
 		if n > 0 {
 			if err := nc.PublishRequest(to, sub.Subject, part[:n]); err != nil {
 				return result{err: err}
@@ -281,7 +294,7 @@ func send(ctx context.Context, nc *nats.Conn, to string, r io.Reader) result {
 				}
 			}
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -313,10 +326,13 @@ func refusal(data []byte) error {
 	if err := json.Unmarshal(data, &a); err != nil {
 		return err
 	}
-	if a.Error != nil {
-		return a.Error
+	if a.Error == nil {
+		return nil
 	}
-	return nil
+	if strings.Contains(a.Error.Description, io.ErrClosedPipe.Error()) { // how the server says that it has given up
+		return fmt.Errorf("the server stored nothing for 5 s and gave the restore up: its disk is too slow or too busy; try again: %w", a.Error)
+	}
+	return a.Error
 }
 
 // final reads what the server has made.

@@ -43,15 +43,21 @@ func insist(t *testing.T, j Journal) time.Duration {
 // that took.
 func probe(t *testing.T, nc *nats.Conn, subject string, body func(n int) []byte, header nats.Header) time.Duration {
 	began := time.Now()
+	said := map[string]int{} // what came instead of an answer, and how often
 	for n := 0; time.Since(began) < time.Minute; n++ {
 		m, err := nc.RequestMsg(&nats.Msg{Subject: subject, Data: body(n), Header: header}, 200*time.Millisecond)
 		var r struct{ Error json.RawMessage }
-		if err == nil && len(m.Data) > 0 && json.Unmarshal(m.Data, &r) == nil && r.Error == nil {
+		switch {
+		case err != nil:
+			said[err.Error()]++
+		case len(m.Data) > 0 && json.Unmarshal(m.Data, &r) == nil && r.Error == nil:
 			return time.Since(began)
+		default:
+			said[string(m.Data)]++
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Errorf("%s: no answer within a minute", subject)
+	t.Errorf("%s: no answer within a minute, but %v", subject, said)
 	return time.Minute
 }
 
