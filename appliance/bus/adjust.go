@@ -183,7 +183,7 @@ func (v view) settled(s StreamStatus) bool {
 // tellWhole tells once when a stream has all its replicas, and how far it is before.
 func (p *peering) tellWhole(s StreamStatus, wanted int) {
 	was, known := p.whole[s.Name]
-	now := s.Whole(wanted)
+	now := s.Whole(wanted) || was && s.kept(wanted, Replica.near)
 	p.whole[s.Name] = now
 	switch {
 	case now && known && !was:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -76,27 +77,33 @@ type StreamStatus struct {
 	Moving bool
 }
 
-// Whole tells whether all wanted replicas are there and have everything.
+// Whole tells whether all wanted replicas are there and have everything. One that was
+// just added may lack a handful of entries and be empty all the same: no number of them
+// is small enough, and an empty one elects nobody.
 func (s StreamStatus) Whole(wanted int) bool {
+	return s.kept(wanted, func(r Replica) bool { return r.Current })
+}
+
+// kept tells whether all wanted replicas are there and are as they should be.
+func (s StreamStatus) kept(wanted int, good func(Replica) bool) bool {
 	if s.Leader == "" || s.Moving && wanted > 1 || s.Replicas != wanted || len(s.Others) != wanted-1 {
 		return false
 	}
-	for _, r := range s.Others {
-		if r.Offline || r.Lag > replicaSlack {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Others, func(r Replica) bool { return r.Offline || !good(r) })
 }
 
-// replicaSlack is how many appends a replica may be behind and still be called
-// whole: under load there is always one in flight.
+// near tells whether a replica that had everything still follows: under load there is
+// always an append in flight.
+func (r Replica) near() bool { return r.Current || r.Lag <= replicaSlack }
+
+// replicaSlack is how many appends a replica that had everything may be behind and still
+// be called whole.
 const replicaSlack = 1000
 
 // Replica is one copy of a stream beside the leader's.
 type Replica struct {
 	Name    string
-	Current bool
+	Current bool // it has, or had a moment ago, all that is committed
 	Offline bool
 	Lag     uint64 // appends that it does not have yet
 }

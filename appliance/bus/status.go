@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -129,6 +130,23 @@ func (b *Bus) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
+// looks is how often the leaders are asked while a replica lacks only a little: it has
+// everything if it did at one of them, and otherwise it is not being told of anything.
+const (
+	looks      = 5
+	looksApart = 30 * time.Millisecond
+)
+
+// recall returns a status with the replicas that were current at an earlier look, if the
+// same leader is still there.
+func (s StreamStatus) recall(earlier StreamStatus) StreamStatus {
+	for i, r := range s.Others {
+		s.Others[i].Current = r.Current || s.Leader == earlier.Leader && !r.Offline && r.near() &&
+			slices.ContainsFunc(earlier.Others, func(o Replica) bool { return o.Name == r.Name && o.Current })
+	}
+	return s
+}
+
 // streams returns what the leaders say, else what this member knows.
 func (p *peering) streams(ctx context.Context, ask bool) ([]StreamStatus, error) {
 	info, err := p.server.Jsz(&server.JSzOptions{Account: server.DEFAULT_GLOBAL_ACCOUNT, Streams: true, Config: true})
@@ -153,11 +171,26 @@ func (p *peering) streams(ctx context.Context, ask bool) ([]StreamStatus, error)
 	}
 	if ask && p.b.js != nil {
 		var all []*jetstream.StreamInfo
-		if all, err = p.list(ctx); err == nil {
+		said := map[string]StreamStatus{} // by the leaders
+		for range looks {
+			if all, err = p.list(ctx); err != nil {
+				break
+			}
+			busy := false
 			for _, i := range all {
-				known[i.Config.Name] = p.statusOf(i)
+				s := p.statusOf(i).recall(said[i.Config.Name])
+				said[s.Name] = s
+				busy = busy || slices.ContainsFunc(s.Others, func(r Replica) bool { return !r.Current && !r.Offline && r.near() })
+			}
+			if !busy {
+				break
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(looksApart):
 			}
 		}
+		maps.Copy(known, said)
 	}
 	list := make([]StreamStatus, 0, len(known))
 	for _, s := range known {

@@ -162,7 +162,7 @@ func unwhole(st *bus.Status) []string {
 		s.Others = slices.Clone(s.Others)
 		for i, o := range s.Others {
 			if !there[o.Name] {
-				s.Others[i] = bus.Replica{Name: o.Name}
+				s.Others[i] = bus.Replica{Name: o.Name, Current: true}
 			}
 		}
 		if st.Wanted > 1 && st.Quorum && !s.Whole(st.Wanted) {

@@ -1,0 +1,33 @@
+package bus
+
+import "testing"
+
+// A replica that was just added is behind by few entries and may be empty: however few,
+// it is not there until it has had everything once.
+func TestAStreamIsWholeOnceEveryReplicaHasHadEverything(t *testing.T) {
+	t.Parallel()
+	of := func(leader string, others ...Replica) StreamStatus {
+		return StreamStatus{Name: "LOG", Leader: leader, Replicas: 3, Others: others}
+	}
+	full, little, far, off := Replica{Name: "c", Current: true}, Replica{Name: "c", Lag: 4}, Replica{Name: "c", Lag: 5000}, Replica{Name: "c", Offline: true, Current: true}
+	b := Replica{Name: "b", Current: true}
+	for name, c := range map[string]struct {
+		earlier, now StreamStatus
+		whole, kept  bool
+	}{
+		"all have everything":                          {StreamStatus{}, of("a", b, full), true, true},
+		"one lacks four entries":                       {StreamStatus{}, of("a", b, little), false, true},
+		"it had everything a moment ago":               {of("a", b, full), of("a", b, little), true, true},
+		"it had, and another one leads":                {of("b", b, full), of("a", b, little), false, true},
+		"it had, and lacks thousands":                  {of("a", b, full), of("a", b, far), false, false},
+		"it had, and cannot be reached":                {of("a", b, full), of("a", b, off), false, false},
+		"another one had":                              {of("a", full, little), of("a", b, Replica{Name: "d", Lag: 1}), false, true},
+		"one is missing":                               {StreamStatus{}, of("a", b), false, false},
+		"nobody leads":                                 {StreamStatus{}, of("", b, full), false, false},
+		"the cluster still changes who keeps a stream": {StreamStatus{}, StreamStatus{Leader: "a", Replicas: 3, Moving: true, Others: []Replica{b, full}}, false, false},
+	} {
+		if got := c.now.recall(c.earlier); got.Whole(3) != c.whole || got.kept(3, Replica.near) != c.kept {
+			t.Errorf("%s: whole %v, kept %v, want %v and %v", name, got.Whole(3), got.kept(3, Replica.near), c.whole, c.kept)
+		}
+	}
+}
