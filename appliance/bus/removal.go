@@ -31,10 +31,49 @@ func (p *peering) remove(ctx context.Context, name string) error {
 	if !v.quorum() {
 		return fmt.Errorf("remove %s: %w", name, ErrNoQuorum)
 	}
+	if err := p.patiently(ctx, "remove "+name, func() error { return p.inherited(ctx, name) }); err != nil {
+		return err
+	}
 	if v.Leader == name {
 		p.handOver(ctx, v)
 	}
 	return p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) })
+}
+
+// inherited tells whether those who stay have everything of the streams that a member
+// leads: removed before, it would take the newest of it along.
+func (p *peering) inherited(ctx context.Context, leaves string) error {
+	streams, err := p.streams(ctx, true)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotNow, err)
+	}
+	for _, s := range streams {
+		if lacks := s.lacking(leaves); len(lacks) > 0 {
+			return fmt.Errorf("%w: %s leads stream %s, of which %s cannot go on without it yet", errNotNow, leaves, s.Name, strings.Join(lacks, " and "))
+		}
+	}
+	return nil
+}
+
+// lacking names the copies that lack something, of a stream that a member leads who leaves.
+// One that cannot be reached is not waited for, as long as another one has everything.
+func (s StreamStatus) lacking(leaves string) (names []string) {
+	if s.Leader != leaves {
+		return nil
+	}
+	full := false
+	for _, r := range s.Others {
+		full = full || r.Current && !r.Offline
+		if !r.Current && !r.Offline {
+			names = append(names, r.Name)
+		}
+	}
+	if !full && len(names) == 0 {
+		for _, r := range s.Others {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // handOverWait is how long a leader may take to let another member lead.

@@ -1,6 +1,9 @@
 package bus
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A replica that was just added is behind by few entries and may be empty: however few,
 // it is not there until it has had everything once.
@@ -28,6 +31,29 @@ func TestAStreamIsWholeOnceEveryReplicaHasHadEverything(t *testing.T) {
 	} {
 		if got := c.now.recall(c.earlier); got.Whole(3) != c.whole || got.kept(3, Replica.near) != c.kept {
 			t.Errorf("%s: whole %v, kept %v, want %v and %v", name, got.Whole(3), got.kept(3, Replica.near), c.whole, c.kept)
+		}
+	}
+}
+
+// Whoever leads a stream is not removed while a copy lacks something of it.
+func TestALeaderStaysUntilTheCopiesHaveEverything(t *testing.T) {
+	t.Parallel()
+	full, lags := Replica{Name: "b", Current: true}, Replica{Name: "c", Lag: 4}
+	for name, c := range map[string]struct {
+		leader string
+		others []Replica
+		want   string
+	}{
+		"all have everything":                    {"a", []Replica{full}, ""},
+		"another member leads":                   {"b", []Replica{lags}, ""},
+		"a copy lacks something":                 {"a", []Replica{full, lags}, "c"},
+		"the copy that lacks something is away":  {"a", []Replica{full, {Name: "c", Offline: true}}, ""},
+		"the only copy is away":                  {"a", []Replica{{Name: "c", Offline: true, Current: true}}, "c"},
+		"nobody else keeps it":                   {"a", nil, ""},
+		"nobody leads, which a removal may mend": {"", []Replica{lags}, ""},
+	} {
+		if got := strings.Join((StreamStatus{Name: "LOG", Leader: c.leader, Others: c.others}).lacking("a"), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
