@@ -57,10 +57,13 @@ func (b *Bucket) Subject(key string) string { return "$KV." + b.name + "." + key
 // Exists tells whether the bucket is on the server.
 func (b *Bucket) Exists(ctx context.Context) (bool, error) {
 	_, err := b.js.Stream(ctx, "KV_"+b.name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for bucket %s: %w", b.name, err)
 	}
-	return err == nil, err
+	return true, nil
 }
 
 // codeNotFound is the server's code for a subject without messages.
