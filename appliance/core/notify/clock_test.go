@@ -89,3 +89,38 @@ func TestAPutOffRepetitionIsNoClockThatWasAhead(t *testing.T) {
 		t.Error("without an interval there is none that was begun")
 	}
 }
+
+// A contact who could not be told with the others waits for two doors: his own period and
+// that of the step which names him. Nothing happens to the object meanwhile, so that time
+// alone has to find the instant, also without a repetition.
+func TestWhoIsNamedByAStepThatIsNotYetOnIsToldOnceBothPeriodsAreOpen(t *testing.T) {
+	at := func(hour int64) object.Time { return noon.Add(time.Duration(hour-12) * time.Hour) }
+	for _, c := range []struct {
+		name          string
+		step, contact object.Period
+		every         time.Duration
+		want          object.Time
+	}{
+		{"both open together", hours{20, 22}, hours{20, 22}, 0, at(20)},
+		{"the step opens first", hours{18, 22}, hours{20, 22}, 0, at(20)},
+		{"the contact comes first", hours{20, 22}, hours{18, 22}, 0, at(20)},
+		{"before the interval is over", hours{20, 22}, hours{20, 22}, 10 * time.Hour, at(20)},
+		{"after the interval is over", hours{20, 22}, hours{20, 22}, time.Hour, at(13)},
+		{"who could have been told with the others", hours{20, 22}, hours{0, 24}, 0, 0},
+	} {
+		dan := person("dan")
+		dan.Notify.Services.Period = c.contact
+		in := critical(&object.Notification{
+			Timed: true, Options: object.NoteAll, Contacts: []*object.Contact{person("ada")},
+			Steps: []*object.Step{{Name: "evening", Contacts: []*object.Contact{dan}, Options: object.NoteAll, Period: c.step}},
+		})
+		in.Object.Rule.NoteInterval = c.every
+		in.Fields = notify.Fields{Number: 1, Notified: 1 << object.Critical, Last: noon, Next: notify.Never, Hard: noon, Told: []string{"ada"}}
+		if c.every > 0 {
+			in.Fields.Next = noon.Add(c.every)
+		}
+		if got, _ := notify.Next(in); got != c.want {
+			t.Errorf("%s: next is %d, want %d", c.name, got, c.want)
+		}
+	}
+}

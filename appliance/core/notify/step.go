@@ -87,6 +87,9 @@ func (d *decision) nextFresh() (next object.Time, then string) {
 			earlier(changes(p, now), "the notification period of "+c.Name+" opens, who was not told yet")
 		}
 	}
+	if c := d.awaited(); c != nil {
+		earlier(d.nextStep(), "it may change who is told, and "+c.Name+" was not told yet")
+	}
 	return next, then
 }
 
