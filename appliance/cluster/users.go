@@ -50,6 +50,7 @@ type Sharing struct {
 	list  atomic.Pointer[UserList]
 	again atomic.Bool // somebody has other records
 	inbox string
+	busy  sync.RWMutex // held for reading while a message is worked on
 
 	mu    sync.Mutex // guards what follows
 	watch func() ([]access.Record, bool, error)
@@ -77,8 +78,20 @@ func (s *Sharing) Run(ctx context.Context, ready func()) error {
 	s.mu.Lock()
 	s.watch, s.inbox = s.Users.Watch(), s.Conn.NewInbox()
 	s.mu.Unlock()
+	over := false // guarded by busy
+	defer func() {
+		s.busy.Lock() // waits for who writes to the folder: Unsubscribe does not
+		defer s.busy.Unlock()
+		over = true
+	}()
 	for subject, take := range map[string]nats.MsgHandler{usersSubject: s.answer, s.inbox: s.take} {
-		sub, err := s.Conn.Subscribe(subject, take)
+		sub, err := s.Conn.Subscribe(subject, func(m *nats.Msg) {
+			s.busy.RLock()
+			defer s.busy.RUnlock()
+			if !over {
+				take(m)
+			}
+		})
 		if err != nil {
 			return fmt.Errorf("share the users of the log server: %w", err)
 		}

@@ -69,7 +69,7 @@ func names(t *testing.T, data string) string {
 func soon(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for began := time.Now(); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("never: %s", what)
 		}
 	}
@@ -129,6 +129,36 @@ func TestManyUsersAreShared(t *testing.T) {
 	sharing(t, nc, "a", a, log)
 	s, _ := sharing(t, nc, "b", b, log)
 	soon(t, "b has all", func() bool { return s.List() != nil && s.List().Count == len(many) })
+}
+
+// Whoever ends the exchange may give the folder to somebody else: nothing is written to
+// it any more, even when a message was being worked on.
+func TestWhatEndedWritesNoUsers(t *testing.T) {
+	t.Parallel()
+	nc := connected(t)
+	many := make([]access.Record, usersPage)
+	one := someone(t, "w")
+	for i := range many {
+		one.Name, one.Changed = fmt.Sprintf("w%d", i), int64(i+1)
+		many[i] = one
+	}
+	text, err := json.Marshal(usersSaid{From: "b", Records: many})
+	must(t, err)
+	data := t.TempDir()
+	s, stop := sharing(t, nc, "a", data, slog.New(slog.DiscardHandler))
+	must(t, nc.Publish(s.inbox, text))
+	files := func() int {
+		all, err := filepath.Glob(filepath.Join(data, "users", "*"))
+		must(t, err)
+		return len(all)
+	}
+	soon(t, "the first users are written", func() bool { return files() > 0 })
+	stop()
+	before := files()
+	time.Sleep(100 * time.Millisecond) // what would still write has the time to
+	if now := files(); now != before {
+		t.Errorf("%d files were there when it ended, now there are %d", before, now)
+	}
 }
 
 // Whoever has the server deliver something on the subjects of the members changes
