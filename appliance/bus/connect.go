@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,7 +76,7 @@ func reconnectDelay(attempts int) time.Duration {
 // reached now; a connection that once stood is made again for ever.
 func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 	if b.opts.Through != "" {
-		return b.dialDoor()
+		return b.dialDoor(ctx)
 	}
 	for _, u := range strings.Split(b.opts.URL, ",") {
 		if p, err := url.Parse(u); err != nil || (p.Scheme != "nats" && p.Scheme != "tls") || p.Host == "" {
@@ -106,9 +108,18 @@ const (
 // knock connects. Whoever is refused with credentials tries again for a moment: they may
 // have been made just now.
 func (b *Bus) knock(ctx context.Context, opts []nats.Option) (*nats.Conn, error) {
+	if b.opts.Credentials == nil {
+		return nats.Connect(b.opts.URL, opts...)
+	}
+	return insist(ctx, func() (*nats.Conn, error) { return nats.Connect(b.opts.URL, opts...) })
+}
+
+// insist connects, and tries again for a moment when the server puts the connection out
+// before it is made.
+func insist(ctx context.Context, connect func() (*nats.Conn, error)) (*nats.Conn, error) {
 	for began := time.Now(); ; {
-		nc, err := nats.Connect(b.opts.URL, opts...)
-		if !errors.Is(err, nats.ErrAuthorization) || b.opts.Credentials == nil || time.Since(began) >= newCredentials {
+		nc, err := connect()
+		if err == nil || !putOut(err) || time.Since(began) >= newCredentials {
 			return nc, err
 		}
 		select {
@@ -117,4 +128,15 @@ func (b *Bus) knock(ctx context.Context, opts []nats.Option) (*nats.Conn, error)
 			return nil, err
 		}
 	}
+}
+
+// putOut tells whether a server has ended a connection before it was made. A server that
+// takes in other users does so with everybody who has not said yet who they are.
+func putOut(err error) bool {
+	for _, end := range []error{nats.ErrAuthorization, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }

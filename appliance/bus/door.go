@@ -2,6 +2,7 @@ package bus
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -182,12 +183,17 @@ func (d *door) close() {
 
 // dialDoor connects to the process that serves a data folder. Without one the error
 // wraps ErrNoDoor.
-func (b *Bus) dialDoor() (*nats.Conn, error) {
+func (b *Bus) dialDoor(ctx context.Context) (*nats.Conn, error) {
 	first, seed, err := knock(b.opts.Through)
 	if err != nil {
 		return nil, err
 	}
-	opts := append(b.handlers(), nats.InProcessServer(&doorway{data: b.opts.Through, first: first}))
+	return b.enter(ctx, first, seed)
+}
+
+// enter makes a connection behind the open door.
+func (b *Bus) enter(ctx context.Context, first net.Conn, seed string) (*nats.Conn, error) {
+	opts := append(b.handlers(), nats.Timeout(dialTimeout), nats.InProcessServer(&doorway{data: b.opts.Through, first: first}))
 	if seed != "" {
 		mine, err := keyOption(seed)
 		if err != nil {
@@ -195,7 +201,7 @@ func (b *Bus) dialDoor() (*nats.Conn, error) {
 		}
 		opts = append(opts, mine)
 	}
-	nc, err := nats.Connect("", opts...)
+	nc, err := insist(ctx, func() (*nats.Conn, error) { return nats.Connect("", opts...) })
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", filepath.Join(b.opts.Through, DoorFile), err)
 	}

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -76,6 +77,38 @@ func TestTheDoorLeadsToTheServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that takes in other users puts out whoever has not said yet who they are. A
+// command that is at the door just then gets in all the same.
+func TestACommandGetsInWhileTheServerTakesInOtherUsers(t *testing.T) {
+	t.Parallel()
+	guarded, ca := listening(t, &guests{}, nil)
+	users, heard := &guests{}, &safeBuilder{}
+	o := Options{Data: t.TempDir(), Door: true, Logger: slog.New(slog.NewTextHandler(heard, nil))}
+	o.Listen = &Listener{Address: "127.0.0.1:0", TLS: guarded.opts.Listen.TLS, Users: users.users}
+	open(t, o)
+	first, seed, err := knock(o.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := first.(*greeted).in
+	if _, err := in.Peek(1); err != nil { // the server has begun to talk
+		t.Fatal(err)
+	}
+	anna, _ := guest(t, ca, User{Name: "anna"})
+	users.set(anna)
+	for began := time.Now(); !strings.Contains(heard.String(), "users of the log server changed"); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("the server has not taken in the users")
+		}
+	}
+	b := &Bus{opts: Options{Through: o.Data}, log: slog.New(slog.DiscardHandler), metrics: newMetrics(nil), failed: make(chan struct{})}
+	nc, err := b.enter(t.Context(), first, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc.Close()
 }
 
 func TestSomethingElseBehindTheDoorIsRefused(t *testing.T) {
