@@ -128,11 +128,21 @@ func (s *strangers) listen() {
 }
 
 // found returns the ids of those that have written for so long that they live, and
-// whether one of them joined before a position of the log.
+// whether one of them joined before a position of the log. What was heard while this one
+// did not know who is a member, such as while it waited to become one, says nothing about
+// who is.
 func (s *strangers) found(mine uint64, now time.Time) (ids []string, before bool) {
+	view := s.view()
+	if !slices.ContainsFunc(view.Members, func(m membership.Member) bool { return m.Instance == s.instance }) {
+		return nil, false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range s.known {
+	for run, w := range s.known {
+		if view.Has(membership.Member{ID: w.id, Instance: run}) {
+			w.since = time.Time{}
+			continue
+		}
 		if w.left < w.joined && !w.since.IsZero() && w.arrived.Sub(w.since) > 2*s.ttl && now.Sub(w.arrived) < clocksApart+2*s.ttl {
 			ids, before = append(ids, w.id), before || w.joined < mine
 		}

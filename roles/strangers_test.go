@@ -77,6 +77,32 @@ func TestWritersThatAreNoMembersAreFoundByWhatArrives(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}, nil},
+		{"one that this one has found to be a member when it became one itself", func(s *strangers, view *membership.View) {
+			members := append(view.Members, membership.Member{ID: "b", Instance: "b-run"})
+			view.Members = nil
+			for n := range uint64(25) {
+				s.hear(wrote("b", 2+n, time.Now()))
+				time.Sleep(time.Second)
+			}
+			view.Members = members
+		}, nil},
+		{"one of which this one, no member itself, cannot know what it is", func(s *strangers, view *membership.View) {
+			view.Members = nil
+			for n := range uint64(25) {
+				s.hear(wrote("b", 2+n, time.Now()))
+				time.Sleep(time.Second)
+			}
+		}, nil},
+		{"one that writes on although it has been put out", func(s *strangers, view *membership.View) {
+			mine := view.Members
+			view.Members = append(mine[:1:1], membership.Member{ID: "b", Instance: "b-run"})
+			s.hear(wrote("b", 2, time.Now()))
+			view.Members = mine
+			for n := range uint64(25) {
+				s.hear(wrote("b", 3+n, time.Now()))
+				time.Sleep(time.Second)
+			}
+		}, []string{"b"}},
 		{"one that is no engine", func(s *strangers, _ *membership.View) {
 			for n := range uint64(40) {
 				s.hear(wrote("notifier", 2+n, time.Now()))
