@@ -149,7 +149,7 @@ func (p *peering) adjustAll(ctx context.Context, v view) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	errs := []error{p.remake(ctx, all)}
 	for _, i := range all {
 		s := p.statusOf(i)
 		p.b.metrics.stream(s)
@@ -208,6 +208,7 @@ func (p *peering) change(ctx context.Context, i *jetstream.StreamInfo, wanted in
 	}
 	p.b.log.Info("a stream is made anew to be replicated; what it holds is dropped, its positions go on",
 		"stream", c.Name, "messages", i.State.Msgs, "next", i.State.LastSeq+1)
+	p.measured.deleted(i.State.LastSeq) // the next round makes it if this one cannot
 	if err := p.b.js.DeleteStream(ctx, c.Name); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return err
 	}

@@ -85,6 +85,8 @@ type guard struct {
 	accepting bool            // an operator accepts what is lost at this start
 	salvaged  map[string]bool // streams whose blocks were changed at this start
 
+	measured atomic.Uint64 // last position of the measurements in the marks
+
 	last   atomic.Uint64
 	wake   chan struct{}
 	done   chan struct{}
@@ -401,5 +403,6 @@ func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
 		return err
 	}
 	g.known = m
+	g.measured.Store(m.Streams[g.names.Results].Last)
 	return nil
 }

@@ -42,6 +42,8 @@ type peering struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
+	measured measurements
+
 	names memberNames
 	whole map[string]bool // streams that have all replicas, as the adjustment saw last
 	noted []string        // names of the members that are kept in the folder
