@@ -51,7 +51,7 @@ func TestThreeEnginesShareTheCommandsOfAUI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 6 { // some engine has it twice, and some two have it
-		if m, err := nc.Request(ingress.Subject(""), data, 10*time.Second); err != nil || !strings.Contains(string(m.Data), "claimed") {
+		if m, err := nc.Request(ingress.Subject(""), data, patience); err != nil || !strings.Contains(string(m.Data), "claimed") {
 			t.Fatalf("%v, %v", m, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"jaque.sh/jaque/appliance/audit"
 	"jaque.sh/jaque/appliance/bus"
@@ -40,11 +39,11 @@ func TestTwoMembersWithoutAWitnessStopTogetherAndGoOnTogether(t *testing.T) {
 	if code, text := remark(a, "lost-1"); code == http.StatusAccepted && strings.Contains(text, `"done"`) {
 		t.Errorf("a alone answers a command with %d %s", code, text)
 	}
-	if code := a.end(); code != 1 || !strings.Contains(a.log(), "no heartbeat succeeded for 8s") {
+	if code := a.end(); code != 1 || !strings.Contains(a.log(), "no heartbeat succeeded for "+memberTTL) {
 		t.Errorf("a ended with %d:\n%s", code, a.log())
 	}
 	address := freeAddress(t) // one that waits does not say where it listens
-	a = spawn(t, "-config", x.config, "-data", x.data["a"], "-heartbeat-ttl", "8s", "-listen", address)
+	a = spawn(t, "-config", x.config, "-data", x.data["a"], "-heartbeat-ttl", memberTTL, "-listen", address)
 	a.url = "http://" + address
 	x.members["a"] = a
 	x.until("a serves again", func() bool {
@@ -72,7 +71,7 @@ func TestTwoMembersWithoutAWitnessStopTogetherAndGoOnTogether(t *testing.T) {
 // remark sends a command that adds a comment, and returns its answer; 0 for none.
 func remark(r *running, text string) (int, string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 6*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	body := `{"command":"add-comment","object":"web01!quiet","author":"ann","comment":"` + text + `"}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/api/v1/commands", strings.NewReader(body))

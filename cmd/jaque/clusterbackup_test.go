@@ -25,7 +25,7 @@ func TestABackupOfAClusterIsFoundedAnew(t *testing.T) {
 	x.until("three engines and three copies", func() bool { r := x.status("a"); return shared(r, "a", "b", "c") && whole(r, 3) })
 	dir := t.TempDir()
 	file, last := x.backups(dir)
-	r := x.status("a")
+	r := x.report("a")
 	old := map[string]string{}
 	for id := range r.Members {
 		old[r.Members[id].ID] = r.Members[id].Address
@@ -62,7 +62,7 @@ func (x *clusterRig) backups(dir string) (file string, last uint64) {
 	for _, id := range []string{"a", "b", "c"} {
 		x.do("comment", "web01", "-comment", "in front of the backup at "+id, "-url", x.members[id].url, "-author", "alice")
 		file = filepath.Join(dir, id+".backup")
-		r := x.status(id)
+		r := x.report(id)
 		leads := r.Leader == id
 		for _, s := range r.Streams {
 			leads = leads || s.Leader == id
@@ -103,7 +103,7 @@ func (x *clusterRig) stays(id, data string) {
 	if m, err := cluster.Read(x.data["a"]); err != nil || len(m.Peers) > 0 {
 		x.t.Errorf("the new cluster knows %+v, %v", m, err)
 	}
-	if r := x.status("a"); r == nil || len(r.Members) != 1 || !r.Quorum {
+	if r := x.report("a"); len(r.Members) != 1 || !r.Quorum {
 		x.t.Errorf("the new cluster is %+v", r)
 	}
 	old.signal(syscall.SIGKILL)

@@ -264,7 +264,7 @@ func overHTTP(x *today, d deed) (refused bool) {
 			x.t.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/json")
-		res, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
+		res, err := (&http.Client{Timeout: patience}).Do(req)
 		if err != nil {
 			x.t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func overCommandLine(x *today, d deed) (refused bool) {
 }
 
 func overPipe(x *today, d deed) (refused bool) {
-	accepted, before := x.counted()
+	accepted, before := x.r.counted()
 	now := time.Now().Unix()
 	times := strings.NewReplacer("{now}", strconv.FormatInt(now, 10), "{later}", strconv.FormatInt(now+3600, 10))
 	var text strings.Builder
@@ -316,8 +316,8 @@ func overPipe(x *today, d deed) (refused bool) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		x.t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) { // poll: the other process reads
-		a, r := x.counted()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) { // poll: the other process reads
+		a, r := x.r.counted()
 		if a+r == accepted+before+len(d.fifo) {
 			return r > before
 		}
@@ -330,8 +330,8 @@ func overPipe(x *today, d deed) (refused bool) {
 var counter = regexp.MustCompile(`(?m)^jaque_command_file_(accepted|refused)_total\S* (\d+)$`)
 
 // counted returns how many lines of the pipe were accepted and refused.
-func (x *today) counted() (accepted, refused int) {
-	_, page := x.r.get("/metrics")
+func (r *running) counted() (accepted, refused int) {
+	_, page := r.get("/metrics")
 	for _, m := range counter.FindAllStringSubmatch(page, -1) {
 		n, _ := strconv.Atoi(m[2])
 		if m[1] == "accepted" {
@@ -341,6 +341,20 @@ func (x *today) counted() (accepted, refused int) {
 		}
 	}
 	return accepted, refused
+}
+
+// readLines waits until so many lines of the pipe were accepted or refused.
+func (r *running) readLines(want int) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		accepted, refused := r.counted()
+		if accepted+refused >= want {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("of %d lines %d were accepted and %d refused:\n%s", want, accepted, refused, r.log())
+		}
+	}
 }
 
 // readLog folds the whole log of a process that has ended and calls each with

@@ -79,14 +79,15 @@ func (x *tellStorm) start() *running {
 		"-command-file", filepath.Join(x.dir, "commands"))...)
 }
 
-// flip submits results that change some services of each kind.
-func (x *tellStorm) flip() {
+// flip submits results that change some services of each kind, and returns how many.
+func (x *tellStorm) flip() (results int) {
 	x.t.Helper()
 	var lines strings.Builder
 	for range 3 {
 		for _, kind := range []string{"s", "t"} {
 			name := kind + fmt.Sprint(x.dice.IntN(tellServices))
 			x.state[name] = 2 - x.state[name]
+			results++
 			fmt.Fprintf(&lines, "[%d] PROCESS_SERVICE_CHECK_RESULT;web01;%s;%d;a storm\n", time.Now().Unix(), name, x.state[name])
 		}
 	}
@@ -98,6 +99,7 @@ func (x *tellStorm) flip() {
 	if _, err := f.WriteString(lines.String()); err != nil {
 		x.t.Fatal(err)
 	}
+	return results
 }
 
 // storm starts the appliance and kills it a while later.
@@ -157,8 +159,27 @@ func TestAKilledDeliveryForgetsNothing(t *testing.T) {
 }
 
 // outcomes reads the log and returns the message of each request that was
-// delivered.
+// delivered. Where processes still write the log it waits until none is open: what was
+// submitted last may have come after they were asked.
 func (x *tellStorm) outcomes() map[string]string {
+	x.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		open, delivered := x.readOutcomes()
+		if len(open) == 0 {
+			return delivered
+		}
+		if x.server == "" || time.Now().After(deadline) {
+			for id := range open {
+				x.t.Errorf("%s has no outcome", id)
+			}
+			return delivered
+		}
+	}
+}
+
+// readOutcomes reads the log up to its present end. It returns which requests are open
+// there, and the message of each that was delivered.
+func (x *tellStorm) readOutcomes() (open map[string]bool, delivered map[string]string) {
 	x.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	where := bus.Options{Data: filepath.Join(x.dir, "data"), Logger: quiet}
@@ -180,7 +201,7 @@ func (x *tellStorm) outcomes() map[string]string {
 	if len(problems) > 0 {
 		x.t.Fatal(problems)
 	}
-	open, delivered := map[string]bool{}, map[string]string{}
+	open, delivered = map[string]bool{}, map[string]string{}
 	follow(x.t, j, projection.New(c.Set), journal.Position{}, func(e *event.Event) {
 		for _, r := range e.Requests() {
 			open[r.ID] = true
@@ -200,15 +221,12 @@ func (x *tellStorm) outcomes() map[string]string {
 		}
 		delete(open, id)
 	})
-	for id := range open {
-		x.t.Errorf("%s has no outcome", id)
-	}
-	return delivered
+	return open, delivered
 }
 
 // window is how long after its arrival a mail may stay without an outcome on the
-// log: the server's slowness and the append.
-const window = 3 * time.Second
+// log: the server's slowness, and the append on a busy machine.
+const window = 10 * time.Second
 
 // judge compares what was received with what the log says, and returns how many
 // mails came again.

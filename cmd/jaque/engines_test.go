@@ -4,7 +4,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -35,7 +34,7 @@ func newTwoEngines(t *testing.T) *twoEngines {
 // join starts one of the engines; the first has the command file.
 func (x *twoEngines) join(i int) {
 	x.t.Helper()
-	args := append(x.mails.flags(), "-config", x.path, "-eventlog", x.server, "-engine-id", x.ids[i], "-heartbeat-ttl", "2s")
+	args := append(x.mails.flags(), "-config", x.path, "-eventlog", x.server, "-engine-id", x.ids[i], "-heartbeat-ttl", "5s")
 	if i == 0 {
 		args = append(args, "-command-file", filepath.Join(x.dir, "commands"))
 	}
@@ -129,9 +128,7 @@ func TestSeveralEnginesTellEverybodyOnce(t *testing.T) {
 	x.flip()
 	x.settle()
 	for i := range x.engines {
-		if _, text := x.engines[i].get("/api/v1/status"); !strings.Contains(text, `"members":["`+min(x.ids[0], x.ids[1])+`","`+max(x.ids[0], x.ids[1])+`"]`) {
-			t.Errorf("engine %s says %s", x.ids[i], text)
-		}
+		x.engines[i].until("/api/v1/status", `"members":["`+min(x.ids[0], x.ids[1])+`","`+max(x.ids[0], x.ids[1])+`"]`)
 	}
 	delivered, twice := x.once("after kills")
 	if len(x.writers) != 2 {

@@ -15,6 +15,10 @@ import (
 
 var notifierKills = flag.Int("notifier-kills", 2, "how often TestAKilledNotifierForgetsNothing kills a notifier")
 
+// notifierTTL is how long a heartbeat of a notifier lives: longer than a busy machine
+// holds one up.
+const notifierTTL = 5 * time.Second
+
 // pair returns ids of two notifiers of which each delivers to one of two contacts.
 func pair(t *testing.T, alice, bob string) (ids [2]string) {
 	t.Helper()
@@ -53,7 +57,16 @@ func newFleetStorm(t *testing.T) *fleetStorm {
 func (x *fleetStorm) launch(i int) {
 	x.t.Helper()
 	x.notifiers[i] = launch(x.t, append(x.mails.flags(), "-target", "notifier", "-config", x.path, "-eventlog", x.server,
-		"-notifier-id", x.ids[i], "-heartbeat-ttl", "2s")...)
+		"-notifier-id", x.ids[i], "-heartbeat-ttl", notifierTTL.String())...)
+}
+
+// flipped submits as flip does and waits until the engine has decided all of it: only
+// then does nothing open mean that all of it was sent.
+func (x *fleetStorm) flipped() {
+	x.t.Helper()
+	accepted, refused := x.engine.counted()
+	lines := x.flip()
+	x.engine.readLines(accepted + refused + lines)
 }
 
 // kill ends one of the notifiers in the middle of a storm and starts it again.
@@ -74,7 +87,7 @@ func (x *fleetStorm) kill(i int) {
 // sent waits until more mails were taken than there were before.
 func (x *fleetStorm) sent(before int) {
 	x.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); len(x.mails.taken()) <= before; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(x.mails.taken()) <= before; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("nothing is sent:\n%s", x.notifiers[0].log())
 		}
@@ -112,7 +125,7 @@ func TestAKilledNotifierForgetsNothing(t *testing.T) {
 		n.until("/readyz", "ok")
 	}
 	x.engine.until("/metrics", "jaque_notify_notifiers 2\n")
-	x.flip()
+	x.flipped()
 	x.sent(0)
 	x.settle() // nobody was killed: each once
 	if twice := x.judge(x.outcomes()); twice != 0 {
@@ -161,7 +174,7 @@ func TestANotifierLeavesAnEngineThatDeliversAlone(t *testing.T) {
 	x.engine.until("/readyz", "ok")
 	x.launch(0)
 	x.notifiers[0].until("/readyz", "delivers notifications by itself: nothing is sent from here")
-	x.flip()
+	x.flipped()
 	x.sent(0)
 	x.engine.until("/metrics", "jaque_notify_open 0\n")
 	x.engine.signal(syscall.SIGTERM)
@@ -171,7 +184,7 @@ func TestANotifierLeavesAnEngineThatDeliversAlone(t *testing.T) {
 	x.engine = start("notifier")
 	x.notifiers[0].until("/readyz", "ok")
 	before := len(x.mails.taken())
-	x.flip()
+	x.flipped()
 	x.sent(before)
 	x.engine.until("/metrics", "jaque_notify_open 0\n")
 	if twice := x.judge(x.outcomes()); twice != 0 {
@@ -190,7 +203,7 @@ func TestNoMailIsMarkedThatNobodyCanHaveSent(t *testing.T) {
 	x.engine.until("/readyz", "ok")
 	for range 2 {
 		before := len(x.mails.taken())
-		x.flip()
+		x.flipped()
 		x.engine.until("/metrics", "jaque_notify_notifiers 0\n")
 		x.launch(0)
 		x.sent(before)
@@ -199,7 +212,7 @@ func TestNoMailIsMarkedThatNobodyCanHaveSent(t *testing.T) {
 		if code := x.notifiers[0].end(); code != 0 {
 			t.Errorf("SIGTERM ended the notifier with %d:\n%s", code, x.notifiers[0].log())
 		}
-		time.Sleep(3 * time.Second) // longer than clocks may differ
+		time.Sleep(notifierTTL + time.Second) // longer than clocks may differ, which is as long as a heartbeat lives
 	}
 	for _, m := range x.mails.taken() {
 		if m.repeat {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -26,22 +30,43 @@ type outside struct {
 	said    *bytes.Buffer
 }
 
-// given are the addresses that some test has: tests that run at once take no other's.
+// given are the ports that some test has: tests that run at once take no other's.
 var given sync.Map
 
+// freeAddress returns an address that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		_ = l.Close()
-		if _, taken := given.LoadOrStore(address, true); !taken {
-			return address
+	return fmt.Sprint("127.0.0.1:", freePort(t))
+}
+
+// freePort returns a port that stays free until a test listens on it, also while who
+// listened there is started again: it is none of those that the machine gives to
+// connections and to listeners without a port of their own.
+func freePort(t *testing.T) int {
+	t.Helper()
+	end := 32768
+	if data, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if fields := strings.Fields(string(data)); len(fields) == 2 {
+			end, _ = strconv.Atoi(fields[0])
 		}
 	}
+	const begin = 10000
+	if end <= begin {
+		t.Fatalf("the machine gives ports from %d on to connections; leave it to begin at 32768", end)
+	}
+	for range end - begin {
+		port := begin + rand.IntN(end-begin)
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		if _, taken := given.LoadOrStore(port, true); !taken {
+			return port
+		}
+	}
+	t.Fatalf("no port from %d to %d is free", begin, end)
+	return 0
 }
 
 // newOutside returns nil if the program is not installed.
@@ -88,11 +113,17 @@ func (o *outside) stop() {
 	o.running = nil
 }
 
+// ending stops the program and returns what it said.
+func (o *outside) ending() string {
+	o.stop()
+	return o.said.String()
+}
+
 func (o *outside) eventually(what string, holds func() bool) {
 	o.t.Helper()
-	for end := time.Now().Add(40 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			o.t.Fatalf("%s: waited in vain until %s", o.program, what)
+			o.t.Fatalf("%s: waited in vain until %s:\n%s", o.program, what, o.ending())
 		}
 	}
 }

@@ -243,12 +243,7 @@ func newMeasuring(t *testing.T) *measuring {
 // sinks starts a process of sinks.
 func (m *measuring) sinks(id, names string) *running {
 	m.t.Helper()
-	r := launch(m.t, "-target", "sink", "-config", m.site, "-eventlog", m.nats.ClientURL(), "-sink-id", id, "-sinks", names)
-	go func() {
-		for range r.lines { // nobody waits for a line, and the program must not wait for a reader
-		}
-	}()
-	return r
+	return launch(m.t, "-target", "sink", "-config", m.site, "-eventlog", m.nats.ClientURL(), "-sink-id", id, "-sinks", names)
 }
 
 // recorded returns "service value" of every result on the log, once each.
@@ -306,10 +301,6 @@ func TestSinksMissNothing(t *testing.T) {
 	t.Parallel()
 	m := newMeasuring(t)
 	m.engine = launch(t, "-target", "engine", "-config", m.site, "-eventlog", m.nats.ClientURL(), "-queue", "memory", "-engine-id", "e1", "-events-out", m.events())
-	go func() {
-		for range m.engine.lines {
-		}
-	}()
 	const names = "vm,influx,prom,carbon"
 	processes := map[string]*running{"s1": m.sinks("s1", names), "s2": m.sinks("s2", names)}
 	runs := func(r *running, name string) bool {
@@ -342,6 +333,8 @@ func TestSinksMissNothing(t *testing.T) {
 	}
 	time.Sleep(3 * time.Second)
 	m.engine.signal(os.Interrupt)
-	_ = m.engine.cmd.Wait()
+	if code := m.engine.end(); code != 0 {
+		t.Errorf("the engine ended with %d:\n%s", code, m.engine.log())
+	}
 	m.sameEverywhere(m.recorded())
 }

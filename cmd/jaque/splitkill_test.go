@@ -34,7 +34,7 @@ func (x *split) checkNow(id string) {
 // post sends JSON to the API and returns status and text of the answer.
 func (r *running) post(path, body string) (int, string) {
 	r.t.Helper()
-	res, err := (&http.Client{Timeout: 10 * time.Second}).Post(r.url+path, "application/json", strings.NewReader(body))
+	res, err := (&http.Client{Timeout: patience}).Post(r.url+path, "application/json", strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func TestAUIHandsCommandsToTheEngines(t *testing.T) {
 	ui.until(ui.sent(`{"command":"add-comment","object":"a","author":"ann","comment":"after the restart"}`), `"state":"applied"`)
 	ui.until("/api/v1/comments", "after the restart")
 	x.nats.stop()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if status, _ := ui.get("/readyz"); status == http.StatusServiceUnavailable {
 			break
 		}

@@ -14,9 +14,9 @@ services: fast: {hosts: ["a"], check: plugin: ["%s", "fast"]}
 `
 
 // unplugged is how long a killed worker may go unnoticed: two intervals of a check
-// every ten seconds, which is also how often a zone is looked at, and some time for a
+// every ten seconds, which is also how often a zone is looked at, and as much again for a
 // busy machine.
-const unplugged = 25 * time.Second
+const unplugged = 40 * time.Second
 
 // A zone whose only worker is killed becomes a problem, and so do its checks; both
 // are over when a worker is back.
@@ -56,7 +56,7 @@ func TestAZoneThatIsUnpluggedBecomesAProblem(t *testing.T) {
 	left := time.Now()
 	next.signal(syscall.SIGTERM)
 	x.await("a polite leave is seen", says(zone, "no worker serves zone dmz since"))
-	if took := time.Since(left); took > 8*time.Second {
+	if took := time.Since(left); took > unplugged/2 {
 		t.Errorf("a worker that left is missed after %s", took)
 	}
 }
