@@ -23,6 +23,10 @@ import (
 	"jaque.sh/jaque/web/view"
 )
 
+// longest is how long a test waits for what takes a moment: on a machine with much else
+// to do a moment is long.
+const longest = time.Minute
+
 // browser starts a headless Chromium for the test.
 func browser(t *testing.T) context.Context {
 	t.Helper()
@@ -36,7 +40,7 @@ func browser(t *testing.T) context.Context {
 	}
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-gpu", true))
+		chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(2*longest))
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
@@ -243,10 +247,10 @@ func TestAChangeArrivesWithoutReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, ctx, chromedp.Evaluate[bool](`window.sameDocument = true`))
-	run(t, ctx, chromedp.Poll[bool](`document.body.dataset.connected === "yes"`, chromedp.WithPollingTimeout(20*time.Second)))
+	run(t, ctx, chromedp.Poll[bool](`document.body.dataset.connected === "yes"`, chromedp.WithPollingTimeout(longest)))
 	trouble.Store(&[]string{"The log is full."})
 	site.Result("web04!http", object.Critical, "gone for good", 0)
-	run(t, ctx, chromedp.Poll[bool](`["gone for good", "The log is full."].every(t => document.body.innerText.includes(t)) && window.sameDocument`, chromedp.WithPollingTimeout(20*time.Second)))
+	run(t, ctx, chromedp.Poll[bool](`["gone for good", "The log is full."].every(t => document.body.innerText.includes(t)) && window.sameDocument`, chromedp.WithPollingTimeout(longest)))
 	c.check(t, "live")
 }
 

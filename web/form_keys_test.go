@@ -53,7 +53,7 @@ func (h hands) tabTo(text string) {
 // wait waits until an expression is true.
 func (h hands) wait(expression string) {
 	h.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(longest)
 	for {
 		// While the browser changes the page it answers with an error.
 		fits, err := chromedp.Run(h.ctx, chromedp.Evaluate[bool]("!!("+expression+")"))

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -70,7 +69,7 @@ func TestTheLogFollowsWhatHappens(t *testing.T) {
 	}
 	wait := func(what string) {
 		t.Helper()
-		run(t, ctx, chromedp.Poll[bool](what, chromedp.WithPollingTimeout(20*time.Second)))
+		run(t, ctx, chromedp.Poll[bool](what, chromedp.WithPollingTimeout(longest)))
 	}
 	wait(`document.body.dataset.connected === "yes"`)
 	run(t, ctx, chromedp.Evaluate[bool](`(() => { const s = document.querySelector(".notes summary"); s.focus(); s.click(); window.opened = s.parentElement.id; return true })()`))

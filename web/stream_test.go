@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/web/sample"
@@ -22,7 +21,7 @@ type listener struct {
 
 func listen(t *testing.T, url string, header ...string) *listener {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
