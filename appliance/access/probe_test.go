@@ -156,7 +156,7 @@ func (r *refusals) after(t *testing.T, nc *nats.Conn) map[string]bool {
 			delete(all, last)
 			return all
 		}
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatal("the server refuses nothing")
 		}
 	}
@@ -253,7 +253,7 @@ func TestAForgedResultIsRefused(t *testing.T) {
 			if !r.after(t, forger)[refusal("publish", "jaque.work.result.engine.dmz")] {
 				t.Error("the server took a result for the work of another zone")
 			}
-			m, err := heard.NextMsg(5 * time.Second)
+			m, err := heard.NextMsg(time.Minute)
 			if err != nil || m.Subject != "jaque.work.result.engine.lan" {
 				t.Errorf("heard %v, %v; want only the result of the worker's own zone", m, err)
 			}
