@@ -118,7 +118,7 @@ func (a *appliance) openDoor(context.Context) error {
 	if !a.s.member {
 		return nil
 	}
-	d := &cluster.Door{Data: a.s.Data, Logger: a.p.Logger, Joined: answers.Remember, Members: a.memberNames, Barred: answers.Barred}
+	d := &cluster.Door{Data: a.s.Data, Logger: a.p.Logger, Joined: answers.Remember, Members: a.memberNames, Barred: answers.Barred, Admitted: answers.Admitted}
 	a.add(service.Service{Name: "cluster-door", Needs: []string{"bus"}, Run: d.Run})
 	return nil
 }

@@ -112,12 +112,19 @@ func (l *serverLog) aboutPeer(format string, v []any) bool {
 	return true
 }
 
-const peerSays = "the log server says of it"
+const (
+	peerSays   = "the log server says of it"
+	silentPeer = "it takes connections and does not answer on them in time, or hung up: its process is stopped, starting or too busy, or it cannot reach this one"
+)
 
 // peerLines are what the server says of peers, and what that means.
 var peerLines = []struct{ has, says string }{
 	{removedForGood, "refused: it was removed from the cluster as gone for good; stop it, and join again with an empty data folder"},
 	{"remote error: tls: bad certificate", "refused by the other one: this member was removed from the cluster, or one of the two has no certificate of the other's cluster authority"},
+	{"handshake error: read tcp", silentPeer}, // it said nothing in time, or hung up
+	{"handshake error: write tcp", silentPeer},
+	{"handshake error: EOF", silentPeer},
+	{"handshake error: context deadline exceeded", silentPeer},
 	{"handshake error", "refused: one of the two has no certificate of the other's cluster authority"},
 	{"cluster name", "refused: it belongs to a cluster of another name"},
 	{"duplicate name", "refused: a member with its name is here already; give each its own -engine-id"},

@@ -35,3 +35,21 @@ func TestAClientCannotFillTheLog(t *testing.T) {
 		}
 	})
 }
+
+// A peer that is stopped is not said to have another authority's certificate.
+func TestWhatAPeerDidIsToldApart(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"127.0.0.1:4248 - rid:104 - TLS route handshake error: read tcp 127.0.0.1:1->127.0.0.1:4248: i/o timeout":                  silentPeer,
+		"127.0.0.1:4248 - rid:5 - TLS route handshake error: EOF":                                                                  silentPeer,
+		"127.0.0.1:4248 - rid:6 - TLS route handshake error: tls: failed to verify certificate: x509: signed by unknown authority": "has no certificate of the other's cluster authority",
+		"127.0.0.1:4248 - rid:7 - TLS route handshake error: remote error: tls: bad certificate":                                   "was removed from the cluster, or one of the two",
+		"127.0.0.1:4248 - rid:8 - Remote server has a duplicate name":                                                              "give each its own -engine-id",
+	} {
+		var logged bytes.Buffer
+		l := &serverLog{log: slog.New(slog.NewTextHandler(&logged, nil)), warns: func() {}}
+		if l.Errorf("%s", line); !strings.Contains(logged.String(), want) {
+			t.Errorf("%s is told as %s, want %q", line, &logged, want)
+		}
+	}
+}

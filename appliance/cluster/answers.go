@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,8 +62,20 @@ type Answers struct {
 
 	mu sync.Mutex // held while the settings change
 
-	lately sync.Mutex // guards what follows
-	others []Other    // as they were last heard, also those that are away
+	start    sync.Once
+	instance string // of this process
+	since    time.Time
+	twin     chan error // of a process that has the same id
+
+	lately sync.Mutex          // guards what follows
+	others []Other             // as they were last heard, also those that are away
+	double []string            // what is wrong with ids, as of the last look
+	letIn  map[string]admitted // by id
+}
+
+// begin gives the process what tells it from others with its id.
+func (a *Answers) begin() {
+	a.start.Do(func() { a.instance, a.since, a.twin = rand.Text(), time.Now().UTC(), make(chan error, 1) })
 }
 
 // Question is what a command wants of a member.
@@ -71,6 +84,8 @@ type Question struct {
 	Lost   bool   `json:"lost,omitempty"`   // without a quorum
 	// Drill is about a drill of the failover, and not for the report; nil = it is not.
 	Drill *DrillOrder `json:"drill,omitempty"`
+	// Twin tells that another process has the member's id; nil = it is about something else.
+	Twin *Twin `json:"twin,omitempty"`
 }
 
 // Reply is the answer.
@@ -121,8 +136,9 @@ func askMember(ctx context.Context, nc *nats.Conn, id string, q Question) (*Repl
 	return r, nil
 }
 
-// Run answers until ctx ends.
+// Run answers until ctx ends, or until an older process turns out to have the same id.
 func (a *Answers) Run(ctx context.Context, ready func()) error {
+	a.begin()
 	who, err := a.Conn.Subscribe(whoSubject, a.who)
 	if err != nil {
 		return fmt.Errorf("answer the other members: %w", err)
@@ -143,6 +159,8 @@ func (a *Answers) Run(ctx context.Context, ready func()) error {
 		}
 		select {
 		case <-tick.C:
+		case err := <-a.twin:
+			return err
 		case <-ctx.Done():
 			return nil
 		}
@@ -157,7 +175,11 @@ func (a *Answers) who(m *nats.Msg) {
 }
 
 func (a *Answers) self() self {
-	s := self{ID: a.Self.ID, Address: a.Self.Listen, Witness: a.Self.Witness, Version: a.Version, Barred: a.Keeper.Barred()}
+	a.begin()
+	s := self{
+		ID: a.Self.ID, Address: a.Self.Listen, Witness: a.Self.Witness, Version: a.Version, Barred: a.Keeper.Barred(),
+		Instance: a.instance, Since: a.since, Admitted: a.admissions(nil, time.Now()),
+	}
 	if a.Engines != nil {
 		s.Engines = a.Engines()
 	}
@@ -190,6 +212,10 @@ func (a *Answers) answer(ctx context.Context, m *nats.Msg) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
+	if q.Twin != nil {
+		a.parted(q.Twin)
+		return
+	}
 	if q.Drill != nil {
 		a.send(m, a.drill(ctx, q.Drill))
 		return
@@ -216,6 +242,7 @@ func (a *Answers) remove(ctx context.Context, q Question) error {
 	if q.Lost {
 		err = a.Keeper.RemoveLost(ctx, q.Remove)
 	} else {
+		a.relieve(ctx, q.Remove)
 		err = a.Keeper.Remove(ctx, q.Remove)
 	}
 	if err != nil {
@@ -227,6 +254,22 @@ func (a *Answers) remove(ctx context.Context, q Question) error {
 	return nil
 }
 
+// Bounds of what is done for a member before it is removed.
+const (
+	relieveWait = 10 * time.Second
+	relieveHold = 30 * time.Second // after a removal that failed it takes its objects back
+)
+
+// relieve has the others take the objects of a member that runs, before it is removed: it
+// ends by itself then, and they would stand still for a heartbeat TTL.
+func (a *Answers) relieve(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, relieveWait)
+	defer cancel()
+	if _, err := askDrill(ctx, a.Conn, id, DrillOrder{Hold: relieveHold, By: "jaque cluster remove"}); err != nil {
+		a.Logger.Info("a member that is removed does not hand its objects over", "member", id, "err", err)
+	}
+}
+
 // Report tells of the cluster. What a member that does not answer would say is missing.
 func (a *Answers) Report(ctx context.Context) (*Report, error) {
 	st, err := a.Keeper.Status(ctx)
@@ -235,7 +278,7 @@ func (a *Answers) Report(ctx context.Context) (*Report, error) {
 	}
 	r := newReport(&st, a.ask(ctx, &st))
 	r.know(a.heard())
-	r.Trouble = slices.Concat(a.Keeper.Trouble(), r.Trouble, r.users())
+	r.Trouble = slices.Concat(a.Keeper.Trouble(), a.doubles(), r.Trouble, r.users())
 	if err != nil {
 		r.Trouble = append(r.Trouble, "not every leader of a stream has answered: "+err.Error())
 	}
@@ -252,7 +295,17 @@ func (a *Answers) Report(ctx context.Context) (*Report, error) {
 // ask asks all members who they are and waits for those that can be reached. Who answers
 // and is no member, or not yet, does not count.
 func (a *Answers) ask(ctx context.Context, st *bus.Status) map[string]self {
-	said := map[string]self{a.Self.ID: a.self()}
+	said := map[string]self{}
+	for _, s := range a.askAll(ctx, st, 0) {
+		said[s.ID] = s
+	}
+	return said
+}
+
+// askAll returns every answer, that of this member first. It waits for more of them for a
+// while after all members have answered.
+func (a *Answers) askAll(ctx context.Context, st *bus.Status, linger time.Duration) []self {
+	said := []self{a.self()}
 	awaited := online(st)
 	delete(awaited, a.Self.ID)
 	inbox := a.Conn.NewInbox()
@@ -266,15 +319,9 @@ func (a *Answers) ask(ctx context.Context, st *bus.Status) map[string]self {
 	}
 	ctx, cancel := context.WithTimeout(ctx, whoWait)
 	defer cancel()
-	for len(awaited) > 0 {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			break
-		}
-		var s self
-		if json.Unmarshal(m.Data, &s) == nil && s.ID != "" {
-			said[s.ID] = s
-			delete(awaited, s.ID)
+	for _, s := range everybody(ctx, sub, awaited, linger) {
+		if s.ID != a.Self.ID || s.Instance != a.instance {
+			said = append(said, s)
 		}
 	}
 	return said
@@ -286,7 +333,18 @@ func (a *Answers) learn(ctx context.Context) error {
 	if err != nil || !st.Quorum {
 		return err
 	}
-	others := a.hear(&st, a.ask(ctx, &st))
+	said := map[string]self{}
+	all := a.askAll(ctx, &st, lingers)
+	for _, s := range slices.Backward(all) { // of two with one id the first counts
+		said[s.ID] = s
+	}
+	a.part(twins(all))
+	names := make([]string, 0, len(st.Members))
+	for _, m := range st.Members {
+		names = append(names, m.Name)
+	}
+	a.admissions(names, time.Now())
+	others := a.hear(&st, said)
 	if a.Data == "" {
 		return nil
 	}
@@ -320,6 +378,13 @@ func (m *Member) learnt(at []string, complete bool) (changed bool) {
 	return true
 }
 
+// doubles are the ids that more than one process has.
+func (a *Answers) doubles() []string {
+	a.lately.Lock()
+	defer a.lately.Unlock()
+	return slices.Clone(a.double)
+}
+
 // keep changes the settings in the data folder, if change says that it did.
 func (a *Answers) keep(change func(*Member) bool) error {
 	a.mu.Lock()
@@ -334,6 +399,7 @@ func (a *Answers) keep(change func(*Member) bool) error {
 // Remember keeps the address of a machine that was let in, so that a restart of this
 // member finds it.
 func (a *Answers) Remember(other Member) {
+	a.admit(other, time.Now())
 	if err := a.keep(func(m *Member) bool { return m.Know(other.Listen) }); err != nil {
 		a.Logger.Warn("the address of a further member is not kept; it is told by the others", "member", other.ID, "err", err)
 	}

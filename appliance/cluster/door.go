@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"jaque.sh/jaque/appliance/access"
@@ -28,6 +29,9 @@ type Door struct {
 	// Barred tells for how long a name cannot come back yet that was taken out; nil = it
 	// is not known.
 	Barred func(ctx context.Context, id string) time.Duration
+	// Admitted tells where the machine listens that was let in with an id and has not
+	// started yet, "" = there is none; nil = it is not known.
+	Admitted func(ctx context.Context, id string) string
 	// Joined is told of a machine that was let in; it may be nil.
 	Joined func(Member)
 	Logger *slog.Logger
@@ -190,8 +194,15 @@ func (d *Door) fits(ctx context.Context, me, other *Member, k *kept) error {
 	if err != nil {
 		return fmt.Errorf("the members are not known at present: %w; %w", err, errLater)
 	}
-	if slices.Contains(append(ids, me.ID), other.ID) {
-		return fmt.Errorf("there is a member %s already; choose another id with -engine-id, or take the old one out with `jaque cluster remove %s`", other.ID, other.ID)
+	// Case does not count: people do not tell such names from each other.
+	if i := slices.IndexFunc(append(ids, me.ID), func(id string) bool { return strings.EqualFold(id, other.ID) }); i >= 0 {
+		id := append(ids, me.ID)[i]
+		return fmt.Errorf("there is a member %s already; choose another id with -engine-id, or take the old one out with `jaque cluster remove %s`", id, id)
+	}
+	if d.Admitted != nil {
+		if at := d.Admitted(ctx, other.ID); at != "" && at != other.Listen {
+			return fmt.Errorf("a machine at %s was let in as %s less than an hour ago and has not started yet; start it, choose another id with -engine-id, or give this machine that address with -cluster-listen", at, other.ID)
+		}
 	}
 	return d.barred(ctx, other.ID)
 }

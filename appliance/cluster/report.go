@@ -90,6 +90,12 @@ type self struct {
 	Drill   bool      `json:"drill,omitempty"`
 	// Barred are names that cannot come back yet, with the time that is left.
 	Barred map[string]time.Duration `json:"barred,omitempty"`
+	// Instance tells this process from another one with the same id, and Since when it was
+	// started by its clock; "" = the release does not say.
+	Instance string    `json:"instance,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	// Admitted are the machines that it let in and that have not started yet, by id.
+	Admitted map[string]admitted `json:"admitted,omitempty"`
 }
 
 // newReport puts together what the server knows and what the members say.

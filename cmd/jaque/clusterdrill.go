@@ -84,8 +84,11 @@ func (o *clusterOptions) mayDrill(r *cluster.Report) error {
 			}
 		}
 	}
-	known := false
+	known, away := false, ""
 	for _, m := range r.Members {
+		if m.Drill && m.ID != o.member {
+			away = m.ID
+		}
 		if m.ID != o.member {
 			continue
 		}
@@ -103,6 +106,8 @@ func (o *clusterOptions) mayDrill(r *cluster.Report) error {
 		return errors.New("cluster drill: there is no quorum, so that nothing can be moved; start members that are down")
 	case !engines[o.member]:
 		return fmt.Errorf("cluster drill: the engine of %s does not share the objects at present: it is starting, or out for a drill already; look at jaque cluster status", o.member)
+	case len(ids) < 2 && away != "":
+		return fmt.Errorf("cluster drill: %s is the only engine at present, %s is out for a drill; wait until it is back", o.member, away)
 	case len(ids) < 2:
 		return fmt.Errorf("cluster drill: %s is the only engine, nobody would take its objects over; make another machine a member first: jaque cluster token, and there jaque cluster join TOKEN -cluster-listen HOST:PORT", o.member)
 	case o.yes:

@@ -62,11 +62,12 @@ func TestWhatIsNotDrilled(t *testing.T) {
 		want   string // "" = it may be
 	}{
 		"a member of a cluster in which all is well": {"a", false, func(*cluster.Report) {}, ""},
-		"a witness":                                    {"w", false, func(*cluster.Report) {}, "is a witness"},
-		"nobody's id":                                  {"z", false, func(*cluster.Report) {}, `no member "z"; name one of a, b with -member`},
-		"a member that is away":                        {"b", false, func(r *cluster.Report) { r.Members[1].Online = false }, "b is away"},
-		"without a quorum":                             {"a", true, func(r *cluster.Report) { r.Quorum = false }, "no quorum"},
-		"the only engine":                              {"a", true, func(r *cluster.Report) { r.Engines = engines("a") }, "jaque cluster token"},
+		"a witness":             {"w", false, func(*cluster.Report) {}, "is a witness"},
+		"nobody's id":           {"z", false, func(*cluster.Report) {}, `no member "z"; name one of a, b with -member`},
+		"a member that is away": {"b", false, func(r *cluster.Report) { r.Members[1].Online = false }, "b is away"},
+		"without a quorum":      {"a", true, func(r *cluster.Report) { r.Quorum = false }, "no quorum"},
+		"the only engine":       {"a", true, func(r *cluster.Report) { r.Engines = engines("a") }, "jaque cluster token"},
+		"while the only other engine is out for one":   {"a", true, func(r *cluster.Report) { r.Engines, r.Members[1].Drill = engines("a"), true }, "b is out for a drill; wait"},
 		"one that is out already":                      {"a", true, func(r *cluster.Report) { r.Engines = engines("b") }, "out for a drill already"},
 		"while another member is away":                 {"a", false, func(r *cluster.Report) { r.Members[2].Online = false }, "add -yes"},
 		"while another member is away, all the same":   {"a", true, func(r *cluster.Report) { r.Members[2].Online = false }, ""},
