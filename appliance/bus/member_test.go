@@ -136,11 +136,26 @@ func TestADamagedCopyIsFetchedFromTheOthers(t *testing.T) {
 	last = b.append(t, 50)
 	c.open(t)
 	c.holds(t, last)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if s, err := c.Status(ctx); err != nil || !s.Quorum {
-		t.Errorf("status = %+v, %v", s, err)
-	}
+	c.answers(t, func(s *Status) bool { return s.Quorum })
+}
+
+// answers waits for a status: what is asked of a leader that is none any more is never
+// answered.
+func (n *node) answers(t *testing.T, is func(*Status) bool) {
+	t.Helper()
+	var s Status
+	var err error
+	defer func() {
+		if t.Failed() {
+			t.Logf("status = %+v, %v", s, err)
+		}
+	}()
+	until(t, "a status as it must be", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		s, err = n.Status(ctx)
+		return err == nil && is(&s)
+	})
 }
 
 func TestAMemberOfAClusterMayListenForOthersWhoseListChanges(t *testing.T) {
