@@ -277,13 +277,28 @@ func (x *faults) restarted() {
 		}
 		x.t.Logf("restarted one after the other: longest time without a check: median %s, longest %s",
 			gaps[len(gaps)/2].Round(time.Millisecond), gaps[len(gaps)-1].Round(time.Millisecond))
-		x.mu.Lock()
-		for _, m := range x.messages {
-			if m.repeat && m.at.After(from) {
-				x.found("a message at %s is marked as possibly sent before, and everybody left in order", m.at.Format("15:04:05.000"))
-			}
+		x.doubtful(from)
+	}
+}
+
+// doubtful reports messages since from that are marked although everybody left in order.
+func (x *faults) doubtful(from time.Time) {
+	x.t.Helper()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	const few = 3
+	var examples []string
+	n := 0
+	for _, m := range x.messages {
+		if !m.repeat || !m.at.After(from) {
+			continue
 		}
-		x.mu.Unlock()
+		if n++; n <= few {
+			examples = append(examples, m.what+" at "+m.at.Format("15:04:05.000"))
+		}
+	}
+	if n > 0 {
+		x.found("%d messages are marked as possibly sent before, and everybody left in order, such as %s", n, strings.Join(examples, ", "))
 	}
 }
 
