@@ -124,3 +124,18 @@ func TestWhoIsNamedByAStepThatIsNotYetOnIsToldOnceBothPeriodsAreOpen(t *testing.
 		}
 	}
 }
+
+// A step that has begun and can tell nobody does not make the others be forgotten whose
+// period opens later.
+func TestAStepThatTellsNobodyHidesNobody(t *testing.T) {
+	dan := person("dan")
+	dan.Notify.Services.Period = hours{20, 22}
+	in := critical(&object.Notification{Timed: true, Steps: []*object.Step{
+		{Name: "first", Contacts: []*object.Contact{dan}}, {Name: "nobody", After: 65 * time.Minute},
+	}})
+	in.Object.Rule.NoteInterval = 0
+	in.Fields.Number, in.Fields.Notified, in.Fields.Last, in.Fields.Next = 1, 1<<object.Critical, noon, notify.Never
+	if got, _ := notify.Next(in); got != noon.Add(8*time.Hour) {
+		t.Errorf("next is %d, want %d", got, noon.Add(8*time.Hour))
+	}
+}

@@ -49,7 +49,8 @@ func (d *decision) mayChange() object.Time {
 		at, _ := d.nextFresh()
 		return at
 	case GateContacts:
-		return d.nextStep()
+		at, _ := d.nextFresh() // a step has begun that tells nobody, and others wait for their period
+		return sooner(d.nextStep(), at, d.in.Now)
 	}
 	return 0
 }
