@@ -240,13 +240,14 @@ func (b *Bus) shape(c jetstream.StreamConfig, before *jetstream.StreamConfig) je
 // which drops what is asked about them meanwhile.
 const madeAnew = 30 * time.Second
 
-// awaitMeasurements waits until the leader has given the measurements their replicas.
+// awaitMeasurements waits until the leader has made the measurements anew, with replicas.
+// Who leads does that once it has started.
 func (p *peering) awaitMeasurements(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, madeAnew)
 	defer cancel()
 	for ctx.Err() == nil {
 		c, err := streamConfig(ctx, p.b.js, p.b.names.Results)
-		if err == nil && c != nil && c.Replicas == p.look().wanted() {
+		if err == nil && c != nil && (c.Replicas > 1 || p.look().wanted() == 1) || p.server.JetStreamIsLeader() {
 			return
 		}
 		select {

@@ -224,6 +224,13 @@ func (b *Bus) settled(ctx context.Context, do func(context.Context) error) error
 	}
 }
 
+// Settled does something that can be done again until a cluster is ready for it: while
+// its leaders are being chosen it answers that nobody is there. Without a cluster it is
+// done once.
+func (b *Bus) Settled(ctx context.Context, do func(context.Context) error) error {
+	return b.settled(ctx, do)
+}
+
 // Conn returns the connection.
 func (b *Bus) Conn() *nats.Conn { return b.nc }
 

@@ -221,7 +221,11 @@ func (a *Answers) answer(ctx context.Context, m *nats.Msg) {
 		return
 	}
 	if q.Remove != "" {
-		if err := a.remove(ctx, q); err != nil {
+		err := a.remove(ctx, q)
+		if errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("remove %s: the member %s, which was asked, ends; whether it was done is not known: look at `jaque cluster status` at another member, and write the command there if %s is still one", q.Remove, a.Self.ID, q.Remove)
+		}
+		if err != nil {
 			a.send(m, Reply{Error: err.Error()})
 			return
 		}

@@ -51,8 +51,12 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 		bus: b, nc: b.Conn(), names: b.Names(), opts: o, metrics: newMetrics(o.Registerer), index: newIndex(),
 		room: make(chan struct{}, o.MaxInFlight), landed: make(chan struct{}), over: make(chan struct{}),
 	}
-	var err error
-	if j.objects, err = b.JetStream().ObjectStore(ctx, j.names.Snapshots); err != nil {
+	// Members of a cluster that start together choose the leaders of their streams here.
+	err := b.Settled(ctx, func(ctx context.Context) (err error) {
+		j.objects, err = b.JetStream().ObjectStore(ctx, j.names.Snapshots)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("open snapshots %s: %w", j.names.Snapshots, err)
 	}
 	if j.pub, err = newPublisher(j.nc, o.Timeout, j.answerWait()); err != nil {
@@ -67,14 +71,19 @@ func OpenJetStream(ctx context.Context, b *bus.Bus, o Options) (Journal, error) 
 		case <-j.over:
 		}
 	}()
-	if j.opened, err = j.End(ctx); err != nil {
-		return nil, errors.Join(err, j.Close(ctx))
+	err = b.Settled(ctx, func(ctx context.Context) (err error) {
+		j.opened, err = j.End(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("look for the end of the log: %w", err), j.Close(ctx))
 	}
 	if o.ReadOnly {
 		return j, nil // LoadSnapshot passes over what an engine will remove
 	}
 	if !b.Attached() { // who writes the log looks after its snapshots
-		if err := j.dropFutureSnapshots(ctx, j.opened); err != nil {
+		err := b.Settled(ctx, func(ctx context.Context) error { return j.dropFutureSnapshots(ctx, j.opened) })
+		if err != nil {
 			return nil, errors.Join(err, j.Close(ctx))
 		}
 	}

@@ -69,7 +69,7 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s is no member of cluster %s any more; its data folder is of no use\n", id, r.Cluster)
+	fmt.Fprintf(stdout, "%s is no member of cluster %s any more; delete its data folder, and do not start jaque on it again\n", id, r.Cluster)
 	for _, text := range r.Outlook {
 		fmt.Fprintln(stdout, text)
 	}

@@ -165,7 +165,9 @@ func (e *Engine) lookAtDrill(ctx context.Context) {
 			e.stepOut()
 		}
 	case outside:
-		if late || e.book.done() || e.fewer(d) {
+		// Asked first: whoever is gone ends a drill that is done in the same moment, when the
+		// last object was taken over from it, and the report shall say so.
+		if e.fewer(d) || late || e.book.done() {
 			e.comeBack(ctx)
 		}
 	case back:
