@@ -214,6 +214,9 @@ func (p *peering) change(ctx context.Context, i *jetstream.StreamInfo, wanted in
 	}
 	c.PersistMode, c.FirstSeq = jetstream.DefaultPersistMode, i.State.LastSeq+1
 	_, err := p.b.js.CreateStream(ctx, c)
+	if err == nil {
+		p.measured.there(i.State.LastSeq) // if it is gone again, somebody else deleted it
+	}
 	return err
 }
 

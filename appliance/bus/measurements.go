@@ -71,6 +71,7 @@ func (p *peering) remake(ctx context.Context, all []*jetstream.StreamInfo) error
 	if _, err := p.b.js.CreateStream(ctx, c); err != nil {
 		return fmt.Errorf("make stream %s anew, which is missing: %w", name, err)
 	}
+	p.measured.there(first - 1)
 	p.b.log.Warn("a stream was missing and was made anew", "stream", name, "replicas", c.Replicas, "next", first)
 	return nil
 }

@@ -71,8 +71,15 @@ func TestC3OneOfThreeEnginesHasEachCommandAndOneThatDiesTakesItAlong(t *testing.
 	if claimer == "" {
 		t.Fatal("nobody holds the command that was claimed")
 	}
+	before := s.NumSubscriptions()
 	conns[claimer].Close() // it dies
 	close(hold)
+	// Until the server has noticed, the command may go to the dead one.
+	for end := time.Now().Add(20 * time.Second); s.NumSubscriptions() >= before; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server keeps what the dead engine had subscribed to")
+		}
+	}
 	if p, ok := tracker.Look(lost); !ok || p.Stage != Submitted {
 		t.Errorf("at first: %+v", p)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -90,11 +91,20 @@ func (b *inbox) close() {
 	b.room.Broadcast()
 }
 
+// followFirst is how long a cluster may take to say where its log ends.
+const followFirst = time.Minute
+
 // Follow runs one reader per stream and hands over what they read on the
 // caller's goroutine, so that fn needs no lock. Readers decode ahead of fn, by
 // bufferMax events and the blocks being decoded.
 func (j *jetStream) Follow(ctx context.Context, from Position, fn func([]event.Event) error, caughtUp func()) error {
-	target, err := j.target(ctx, &from)
+	var target Position
+	first, done := context.WithTimeout(ctx, followFirst)
+	err := j.bus.Settled(first, func(ctx context.Context) (err error) {
+		target, err = j.target(ctx, &from)
+		return err
+	})
+	done()
 	if err != nil {
 		return followEnd(ctx, err)
 	}
