@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"jaque.sh/jaque/appliance/cluster"
 	"jaque.sh/jaque/appliance/projection"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -24,7 +26,7 @@ var (
 	faultSeed     = flag.Uint64("fault-seed", 0, "seed of its faults and commands; 0 = a new one")
 	faultRate     = flag.Float64("fault-rate", 10, "checks a second in the test of faults")
 	faultCommands = flag.Float64("fault-commands", 5, "commands a second in the test of faults")
-	faultTTL      = flag.Duration("fault-ttl", 3*time.Second, "TTL of heartbeats in the test of faults")
+	faultTTL      = flag.Duration("fault-ttl", 5*time.Second, "TTL of heartbeats in the test of faults")
 	faultKills    = flag.Int("fault-kills", 1, "how often a member is killed and the takeover is measured before that")
 	faultRestarts = flag.Int("fault-restarts", 0, "how often all members are restarted one after the other before that")
 	faultJumps    = flag.Int("fault-jumps", 1, "how often the clock of a member jumps and is set right again in a calm cluster behind that")
@@ -144,7 +146,8 @@ func (x *faults) until(what string, done func() bool) {
 	}
 }
 
-// whole waits until every member is ready and knows three.
+// whole waits until every member is ready and knows three, and every stream has three full
+// copies: with an empty one the group of a stream elects nobody when its leader dies.
 func (x *faults) whole() {
 	x.t.Helper()
 	for _, m := range x.members {
@@ -152,6 +155,11 @@ func (x *faults) whole() {
 			return m.holds("/readyz", "ok") && m.holds("/metrics", "\njaque_engine_members 3\n")
 		})
 	}
+	x.until("every stream has three copies", func() bool {
+		text, err := x.members[0].say("cluster", "status", "-o", "json", "-data", x.members[0].data)
+		var r cluster.Report
+		return err == nil && json.Unmarshal([]byte(text), &r) == nil && whole(&r, len(x.members))
+	})
 }
 
 // settle waits until what is under way has come to its end, stops the members together
