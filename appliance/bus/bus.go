@@ -160,6 +160,13 @@ func (b *Bus) ask(ctx context.Context) error {
 	if b.Clustered() && b.embed.peering.start.shared {
 		b.embed.peering.awaitMeasurements(ctx)
 	}
+	b.embed.guard.applied(ctx, func(ctx context.Context, stream string) (uint64, error) {
+		info, err := streamInfo(ctx, b.js, stream)
+		if err != nil {
+			return 0, err
+		}
+		return info.State.LastSeq, nil
+	})
 	check := func(ctx context.Context) error { return b.embed.guard.afterDeclare(ctx, b.js) }
 	if err := b.settled(ctx, check); err != nil {
 		return err

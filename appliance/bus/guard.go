@@ -212,6 +212,42 @@ func (g *guard) beforeDeclare(ctx context.Context, js jetstream.JetStream) error
 	return nil
 }
 
+// appliedMost is how long a cluster may take to bring its streams to where they were. A
+// leader that was just chosen answers at once, and applies what its log holds a moment
+// later, or after seconds on a busy machine.
+const appliedMost = 30 * time.Second
+
+// applied waits until the streams that members keep together have reached what this one
+// knows of them, as long as that may take: what is missing then is lost.
+func (g *guard) applied(ctx context.Context, last func(ctx context.Context, stream string) (uint64, error)) {
+	if !g.shared {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, appliedMost)
+	defer cancel()
+	for {
+		behind := false
+		for _, s := range g.stores {
+			want := g.reached(s.stream)
+			if want == 0 {
+				continue
+			}
+			one, done := context.WithTimeout(ctx, settleWait)
+			now, err := last(one, s.stream)
+			done()
+			behind = behind || err != nil || now < want
+		}
+		if !behind {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(removePause):
+		}
+	}
+}
+
 // afterDeclare compares what the server recovered with what was known and writes
 // the first marks.
 func (g *guard) afterDeclare(ctx context.Context, js jetstream.JetStream) error {
