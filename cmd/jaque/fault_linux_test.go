@@ -100,7 +100,7 @@ func (x *faults) write() {
 		err = os.WriteFile(x.site, []byte(fill.Replace(faultConfig)), 0o600)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(x.dir, "check_run"), []byte(fill.Replace(faultPlugin)), 0o755)
+		err = x.buildPlugin()
 	}
 	if err != nil {
 		x.t.Fatal(err)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,15 +35,21 @@ contacts: ann: webhook: url: "http://127.0.0.1:9009/"
 policies: [{name: "all", notify: ["ann"], group: by: "none"}]
 `
 
-// faultPlugin writes down each of its runs, with the process that has it run, and says
-// the state that stands in a file.
-const faultPlugin = `#!/bin/bash
-echo "$1 $EPOCHREALTIME $PPID" >>DIR/runs
-state=0
-[[ -e DIR/state/$1 ]] && read -r state <DIR/state/$1
-echo "state $state | s=$state"
-exit "$state"
-`
+// faultPlugin is the C source of a plugin that writes down each of its runs, with the
+// process that has it run, and says the state that stands in a file.
+//
+//go:embed testdata/faultplugin.c
+var faultPlugin []byte
+
+// buildPlugin compiles it into the folder of the test.
+func (x *faults) buildPlugin() error {
+	build := exec.CommandContext(x.t.Context(), "gcc", "-O2", "-Wall", "-Werror", "-static", fmt.Sprintf("-DDIR=%q", x.dir), "-x", "c", "-", "-o", filepath.Join(x.dir, "check_run"))
+	build.Stdin = bytes.NewReader(faultPlugin)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("gcc: %w\n%s", err, out)
+	}
+	return nil
+}
 
 // faultRun is one run of the plugin.
 type faultRun struct {
