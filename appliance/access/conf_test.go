@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the generated files")
 
 func TestTheShippedFilesAreThoseOfTheTable(t *testing.T) {
 	for path, want := range map[string]string{
-		filepath.Join("..", "..", "packaging", "nats", "nats-server.conf"): NATSConf(),
-		filepath.Join("..", "..", "docs", "reference", "security.md"):      Reference(),
+		filepath.Join("..", "..", "packaging", "nats", "nats-server.conf"): natsConf(),
+		filepath.Join("..", "..", "docs", "reference", "security.md"):      reference(),
 	} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -38,7 +38,7 @@ func TestTheShippedFilesAreThoseOfTheTable(t *testing.T) {
 
 func TestANatsServerReadsTheShippedConfiguration(t *testing.T) {
 	keys := map[string]Holder{}
-	for _, h := range Packaged() {
+	for _, h := range packaged() {
 		c, err := credential.New(string(h.Role), h.ID, h.Zones)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestANatsServerReadsTheShippedConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys[key] = h
-		t.Setenv(KeyVariable(h), key)
+		t.Setenv(keyVariable(h), key)
 	}
 	dir := t.TempDir()
 	if _, err := authority.Open(dir); err != nil {

@@ -134,7 +134,7 @@ func (r *run) take(p part) error {
 		case x.err != nil:
 			r.Unreadable(x.Seq, x.err)
 		default:
-			r.AddEntry(&x.Entry)
+			r.Add(&x.Entry)
 		}
 		r.reached = max(r.reached, x.Seq)
 	}

@@ -14,6 +14,15 @@ import (
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// run runs a service alone.
+func run(ctx context.Context, s service.Service) error {
+	g, err := service.New(quiet(), []service.Service{s})
+	if err != nil {
+		return err
+	}
+	return g.Run(ctx)
+}
+
 // serve runs a handler and returns its address and a function that stops it and
 // returns the result.
 func serve(t *testing.T, h http.Handler) (string, func() error) {
@@ -24,7 +33,7 @@ func serve(t *testing.T, h http.Handler) (string, func() error) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- service.Run(ctx, quiet(), []service.Service{s.Service("http", h)}) }()
+	go func() { done <- run(ctx, s.Service("http", h)) }()
 	return "http://" + s.Addr(), func() error { cancel(); return <-done }
 }
 
@@ -112,7 +121,7 @@ func TestAListenerThatFailsEndsTheService(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err = service.Run(t.Context(), quiet(), []service.Service{s.Service("http", http.NotFoundHandler())})
+	err = run(t.Context(), s.Service("http", http.NotFoundHandler()))
 	if err == nil || !strings.Contains(err.Error(), "service http: serve http on 127.0.0.1:") {
 		t.Fatalf("got %v", err)
 	}

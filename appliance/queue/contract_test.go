@@ -104,7 +104,7 @@ func redelivery(t *testing.T, q Queue) {
 	out := ask(t.Context(), d, item("dmz", 1))
 	began := time.Now()
 	held := <-dying.Items()
-	dying.vanish()
+	vanish(dying)
 	go work(source(t, q, inZone("w2", "dmz", 4)), "w2", time.Second, b)
 	o := <-out
 	if o.err != nil || o.result.Worker != "w2" || b.times(held.Item().ID) != 1 {
@@ -200,7 +200,7 @@ func lostWorker(t *testing.T, q Queue) {
 	out := ask(t.Context(), d, item("dmz", 1))
 	<-s.Items()
 	time.Sleep(5 * time.Second) // long enough to say who has it
-	s.vanish()
+	vanish(s)
 	o := <-out
 	if o.err == nil || !strings.Contains(o.err.Error(), "the worker was lost: w1 began") {
 		t.Errorf("%v", o.err)
@@ -288,7 +288,7 @@ func fleetKnown(t *testing.T, q Queue) {
 	if d.Fleet().Live("dmz") != 2 || d.Fleet().Live("default") != 1 || d.Fleet().Live("x") != 0 {
 		t.Error("zones are served by others")
 	}
-	early.vanish()
+	vanish(early)
 	time.Sleep(20 * time.Second)
 	z := d.Fleet().Zones()
 	if len(z) != 2 || z[0].Zone != "default" || z[1].Workers != 1 || z[1].Capacity != 6 {

@@ -248,18 +248,6 @@ func (s *jetSource) Close() error {
 	})
 }
 
-// vanish says nothing more to the server.
-func (s *jetSource) vanish() {
-	s.mu.Lock()
-	s.gone, s.drained, s.closed = true, true, true
-	close(s.items)
-	s.mu.Unlock()
-	for _, p := range s.pullers {
-		p.stop()
-	}
-	_ = s.end(func() {})
-}
-
 // jetDelivery is an item in the hands of a worker.
 type jetDelivery struct {
 	source  *jetSource

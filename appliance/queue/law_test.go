@@ -48,7 +48,7 @@ func (w *lawWorld) do(a act) {
 		w.start(a.Worker)
 	case s == nil:
 	case a.What == "die":
-		s.vanish()
+		vanish(s)
 		delete(w.workers, a.Worker)
 	case a.What == "close":
 		_ = s.Close()

@@ -110,13 +110,6 @@ func (s *memorySource) Close() error {
 	return nil
 }
 
-// vanish leaves what it holds to others after the lease, as if nobody had said
-// anything.
-func (s *memorySource) vanish() {
-	s.Drain()
-	time.AfterFunc(s.queue.timing.lease, func() { _ = s.Close() })
-}
-
 // memoryDelivery is an item in the hands of a worker.
 type memoryDelivery struct {
 	source *memorySource

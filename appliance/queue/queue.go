@@ -58,8 +58,6 @@ type Source interface {
 	Err() error
 	// Close gives back every item that is not answered.
 	Close() error
-
-	vanish() // tests: as if the worker's process were killed
 }
 
 // Delivery is one item in the hands of a worker. It ends with Answer or Return;

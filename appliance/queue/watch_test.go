@@ -35,7 +35,7 @@ func TestAWatchHearsWorkersComeAndGo(t *testing.T) {
 			t.Errorf("after the connection came back: %+v", f.Workers())
 		}
 		killed := time.Now()
-		s.vanish()
+		vanish(s)
 		for !w.Fleet().Gone("dmz") {
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -58,7 +58,7 @@ func TestAZoneThatIsUnpluggedIsSaidWithinTwoIntervals(t *testing.T) {
 		s := source(t, wq, inZone("w1", "dmz", 4))
 		time.Sleep(20 * time.Second)
 		killed := time.Now()
-		s.vanish()
+		vanish(s)
 		for _, after := range []time.Duration{0, 5 * time.Second, 9900 * time.Millisecond} {
 			time.Sleep(after - time.Since(killed))
 			go func() {

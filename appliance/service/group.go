@@ -65,15 +65,6 @@ func New(logger *slog.Logger, services []Service) (*Group, error) {
 	return g, findCycle(g.parts)
 }
 
-// Run is New and Group.Run in one.
-func Run(ctx context.Context, logger *slog.Logger, services []Service) error {
-	g, err := New(logger, services)
-	if err != nil {
-		return err
-	}
-	return g.Run(ctx)
-}
-
 // Run starts the services, each as soon as what it needs is ready, and blocks
 // until all have stopped. They stop when ctx ends or when one of them returns
 // by itself; each is told to stop once everything that needs it has returned.

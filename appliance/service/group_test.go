@@ -55,7 +55,7 @@ func TestServicesStartAfterTheirNeedsAndStopInReverse(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- Run(ctx, quiet(), []Service{
+			done <- runAll(ctx, quiet(), []Service{
 				d.steady("web", time.Second, time.Second, "engine", "log"),
 				d.steady("engine", time.Second, time.Second, "log"),
 				d.steady("log", time.Second, time.Second),
@@ -128,7 +128,7 @@ func TestAServiceThatEndsByItselfEndsTheProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &diary{}
-				err := Run(t.Context(), quiet(), []Service{
+				err := runAll(t.Context(), quiet(), []Service{
 					d.steady("log", 0, 0),
 					{Name: "tail", Needs: []string{"log"}, Run: c.run},
 					d.steady("web", 0, 0, "log"),
@@ -154,7 +154,7 @@ func TestAServiceThatEndsByItselfEndsTheProcess(t *testing.T) {
 func TestThePanicStackIsLoggedAndTheLastLineNamesTheService(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	_ = Run(t.Context(), log, []Service{{Name: "tail", Run: func(context.Context, func()) error { panic("torn") }}})
+	_ = runAll(t.Context(), log, []Service{{Name: "tail", Run: func(context.Context, func()) error { panic("torn") }}})
 	if !strings.Contains(out.String(), "group_test.go") {
 		t.Errorf("no stack in the log:\n%s", out.String())
 	}
@@ -172,7 +172,7 @@ func TestAServiceThatDoesNotStopIsGivenUp(t *testing.T) {
 		cancel2 := time.AfterFunc(time.Second, cancel)
 		defer cancel2.Stop()
 		start := time.Now()
-		err := Run(ctx, quiet(), []Service{
+		err := runAll(ctx, quiet(), []Service{
 			d.steady("log", 0, 0),
 			{
 				Name: "stuck", Needs: []string{"log"}, StopTimeout: 4 * time.Second,
@@ -196,7 +196,7 @@ func TestAnErrorWhileStoppingIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		err := Run(ctx, quiet(), []Service{
+		err := runAll(ctx, quiet(), []Service{
 			{Name: "file", Run: func(ctx context.Context, ready func()) error {
 				ready()
 				<-ctx.Done()
@@ -259,7 +259,7 @@ func TestAStopDuringTheStartStartsNothingMore(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		never := Service{Name: "never", Run: func(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }}
 		time.AfterFunc(time.Second, cancel)
-		if err := Run(ctx, quiet(), []Service{never, d.steady("after", 0, 0, "never")}); err != nil {
+		if err := runAll(ctx, quiet(), []Service{never, d.steady("after", 0, 0, "never")}); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.all(); len(got) != 0 {
@@ -295,7 +295,7 @@ func TestWrongServicesAreRefused(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if err := Run(t.Context(), quiet(), c.services); err == nil || err.Error() != c.want {
+			if err := runAll(t.Context(), quiet(), c.services); err == nil || err.Error() != c.want {
 				t.Fatalf("got %v, want %s", err, c.want)
 			}
 		})
@@ -434,4 +434,13 @@ func TestAStopThatWasAskedForIsNoFailure(t *testing.T) {
 	if err := Fail(t.Context(), nil); err != nil {
 		t.Errorf("outside a group: %v", err)
 	}
+}
+
+// runAll is New and Group.Run in one.
+func runAll(ctx context.Context, logger *slog.Logger, services []Service) error {
+	g, err := New(logger, services)
+	if err != nil {
+		return err
+	}
+	return g.Run(ctx)
 }

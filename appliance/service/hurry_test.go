@@ -68,7 +68,7 @@ func TestAnEndInAHurryIsBounded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &diary{}
 				began := time.Now()
-				err := Run(t.Context(), quiet(), c.parts(d))
+				err := runAll(t.Context(), quiet(), c.parts(d))
 				took := time.Since(began) - time.Second
 				if !errors.Is(err, gone) || !strings.HasPrefix(err.Error(), "service membership: expired") && c.cut == "" {
 					t.Errorf("it ended with %v", err)
@@ -95,7 +95,7 @@ func TestAHurryOvertakesAStopThatTakesItsTime(t *testing.T) {
 		time.AfterFunc(time.Second, stop)
 		d := &diary{}
 		began := time.Now()
-		err := Run(ctx, quiet(), []Service{
+		err := runAll(ctx, quiet(), []Service{
 			d.steady("log", 0, 0),
 			{Name: "membership", Needs: []string{"log"}, Run: func(ctx context.Context, ready func()) error {
 				ready()
@@ -122,7 +122,7 @@ func TestNothingHurriesOutsideAGroupOrOnceItIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
-		err := Run(ctx, quiet(), []Service{{Name: "membership", Run: func(ctx context.Context, ready func()) error {
+		err := runAll(ctx, quiet(), []Service{{Name: "membership", Run: func(ctx context.Context, ready func()) error {
 			ready()
 			<-ctx.Done()
 			err := FailFast(ctx, boom, time.Second)

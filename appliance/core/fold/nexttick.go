@@ -8,17 +8,11 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// NextTick returns the next instant at which a Tick changes something for an
-// object that nothing happens to: a downtime starts or ends, an acknowledgement or a
-// comment expires, people are told. An instant that is not after now is now; 0 is
-// never.
-func NextTick(env *Env, s *State, now object.Time) object.Time {
-	return first(nextTick(env, s), nextNote(env, s, now))
-}
-
-// NextAsk returns when NextTick has to be asked again: at what it says, or before.
-// What a problem that was told waits for is mostly the end of an interval, which is
-// known without a decision. NextAsk is at most now where NextTick is.
+// NextAsk returns when an object that nothing happens to has to be asked again whether a
+// Tick changes something: when one does, because a downtime starts or ends, an
+// acknowledgement or a comment expires or people are told, or before. What a problem that
+// was told waits for is mostly the end of an interval, which is known without a decision.
+// An instant that is not after now is now; 0 is never.
 func NextAsk(env *Env, s *State, now object.Time) object.Time {
 	at := nextTick(env, s)
 	if !timed(env, &s.Status) {

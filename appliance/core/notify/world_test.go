@@ -51,7 +51,7 @@ func newWorld(t rapid.TB, config, main string, start object.Time) *world {
 	}
 	w := &world{
 		t: t, set: set, states: map[object.ID]*fold.State{},
-		program: program.New(), start: start, now: start,
+		program: program.State{}, start: start, now: start,
 	}
 	for _, o := range set.Objects {
 		s := fold.New(o)

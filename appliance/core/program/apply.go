@@ -8,9 +8,6 @@ import (
 	"jaque.sh/jaque/appliance/core/object"
 )
 
-// New returns a program as configured.
-func New() State { return State{} }
-
 // Apply folds one event about the whole program into its state. The newest
 // position wins and one that is in already changes nothing, so that it does not
 // matter where a reader begins again. The given state stays as it is.

@@ -10,7 +10,7 @@ import (
 
 // A contact whom the config has switched off can be switched on, and back.
 func TestSwitchingAContactOnAgainstTheConfig(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	config := &object.Contact{Name: "mute", Notify: &object.ContactNotification{Services: object.Reach{Off: true}}}
 	env.Set.Contacts["mute"] = config
 	tells := func() [2]bool {

@@ -51,13 +51,3 @@ func Names(w object.Program) string {
 	}
 	return strings.Join(names, ",")
 }
-
-// Named returns the switch with a name, as Names writes it.
-func Named(name string) (w object.Program, ok bool) {
-	for i, n := range switchNames {
-		if n == name {
-			return 1 << i, true
-		}
-	}
-	return 0, false
-}

@@ -3,6 +3,7 @@ package program_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func do(t testing.TB, env *program.Env, s *program.State, c program.Command, at 
 }
 
 func TestSwitchesOfTheProgram(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	both := object.ProgramNotifications | object.ProgramObsessHosts // on and off in the config
 	d := do(t, env, &s, program.Switch{What: both, On: true, Author: "ann"}, now)
 	want := []event.Setting{{Name: "obsess_hosts", Value: "on", Author: "ann", Time: now}}
@@ -82,19 +83,22 @@ func TestSwitchesOfTheProgram(t *testing.T) {
 }
 
 func TestNamesOfSwitches(t *testing.T) {
+	var all object.Program
+	var names []string
 	for bit := object.Program(1); bit <= object.ProgramObsessServices; bit <<= 1 {
 		name := program.Names(bit)
-		if got, ok := program.Named(name); !ok || got != bit || name == "" {
-			t.Errorf("%b is called %q, which is %b", bit, name, got)
+		if name == "" || strings.Contains(name, ",") || slices.Contains(names, name) {
+			t.Errorf("%b is called %q, beside %q", bit, name, names)
 		}
+		all, names = all|bit, append(names, name)
 	}
-	if _, ok := program.Named("moon"); ok {
-		t.Error("there is a switch called moon")
+	if got := program.Names(all); got != strings.Join(names, ",") {
+		t.Errorf("all of them are called %q, want %q", got, names)
 	}
 }
 
 func TestSwitchesOfContacts(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	do(t, env, &s, program.SwitchContact{Name: "ops", Hosts: true, Services: true, Author: "ann"}, now)
 	c := s.Contacts["ops"]
 	if !c.HostOff || !c.ServiceOff || c.HostModified != 1 || c.ServiceModified != 1 || len(c.Settings) != 2 || c.Settings[0].Author != "ann" {
@@ -118,7 +122,7 @@ func TestSwitchesOfContacts(t *testing.T) {
 }
 
 func TestSettingsOfContacts(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	do(t, env, &s, program.TuneContact{Name: "ops", Setting: program.HostNotePeriod, Value: "work", Author: "ann"}, now)
 	do(t, env, &s, program.TuneContact{Name: "ops", Setting: program.ServiceNotePeriod, Value: "24x7", Author: "ann"}, now)
 	do(t, env, &s, program.TuneContact{Name: "ops", Setting: "var._pager", Value: "2", Author: "ann"}, now)
@@ -149,7 +153,7 @@ func weekly() event.DowntimeRule {
 }
 
 func TestDowntimesForManyObjects(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	d := do(t, env, &s, program.PutRule{Rule: weekly()}, now)
 	got := s.Rules["d1"]
 	if got.Number != 7 || got.Entry != now || got.Group != "front" || d.Log.Kind != event.DowntimeScheduled || d.Log.Facts["downtime"] != "d1" {
@@ -226,7 +230,7 @@ func TestDecideRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := program.New()
+			s := program.State{}
 			d, err := program.Decide(environment(), &s, tt.give, now)
 			var refusal *fold.Refusal
 			if !errors.As(err, &refusal) || !strings.Contains(err.Error(), tt.text) || !strings.HasPrefix(err.Error(), "decide for the program: ") || d.HasLog {
@@ -237,7 +241,7 @@ func TestDecideRefuses(t *testing.T) {
 }
 
 func TestTheNumberOfRulesIsBounded(t *testing.T) {
-	env, s := environment(), program.New()
+	env, s := environment(), program.State{}
 	s.Rules = map[string]event.DowntimeRule{}
 	for len(s.Rules) < 1000 {
 		id := string(rune('a'+len(s.Rules)%26)) + strings.Repeat("x", len(s.Rules)/26)
@@ -297,7 +301,7 @@ func commands() *rapid.Generator[program.Command] {
 // and the tail give the whole, and a position counts once.
 func TestTheFoldIsTheSameForEveryReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		env, live := environment(), program.New()
+		env, live := environment(), program.State{}
 		var log []event.Event
 		for i := range rapid.IntRange(0, 20).Draw(t, "commands") {
 			before := string(program.AppendState(nil, &live))
@@ -316,7 +320,7 @@ func TestTheFoldIsTheSameForEveryReader(t *testing.T) {
 			live, log = next, append(log, d.Log)
 		}
 		cut := rapid.IntRange(0, len(log)).Draw(t, "cut")
-		head := program.New()
+		head := program.State{}
 		for i := range log[:cut] {
 			head, _ = program.Apply(head, &log[i])
 		}

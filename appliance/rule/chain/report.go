@@ -22,9 +22,6 @@ const (
 	Decode  Rule = "decode"  // every event can be read
 )
 
-// Rules returns all invariants in the order in which they are told.
-func Rules() []Rule { return []Rule{Epoch, Writer, Chain, Twice, Outcome, Subject, Gap, Decode} }
-
 const defaultKeep = 1000
 
 // Violation is one place where an invariant does not hold.

@@ -21,7 +21,6 @@ type Verifier struct {
 	objects  map[string]*history
 	requests map[uint64]bool // by hash of the ID: whether there is a final outcome
 	writers  map[string]*uint64
-	entry    Entry // of AddOn
 }
 
 // Entry is an event of the log as Verifier needs it. Nothing in it is kept.
@@ -51,23 +50,8 @@ type history struct {
 	token    string // of the object's subject, once it was asked for
 }
 
-// Add checks an event of the log, whose Seq says where it stands. The event is not
-// kept. Measurements are left out: their order means nothing.
-func (v *Verifier) Add(e *event.Event) { v.AddOn(nil, e) }
-
-// AddOn is Add for an event whose subject is known, see Entry.
-func (v *Verifier) AddOn(subject []byte, e *event.Event) {
-	if e.Stream != event.Log {
-		return
-	}
-	x := &v.entry
-	x.Seq, x.Subject, x.Whole = e.Seq, subject, e
-	x.Of(e)
-	v.AddEntry(x)
-}
-
-// AddEntry is Add for an event that was not decoded unless that is needed.
-func (v *Verifier) AddEntry(e *Entry) {
+// Add checks an event of the log, which need not have been decoded as a whole.
+func (v *Verifier) Add(e *Entry) {
 	if !v.arrive(e.Seq, e.Seq) {
 		return
 	}

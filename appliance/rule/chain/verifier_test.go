@@ -3,13 +3,11 @@ package chain_test
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"jaque.sh/jaque/appliance/core/event"
-	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/chain"
 )
 
@@ -62,6 +60,13 @@ func on(events ...*event.Event) (all []entry) {
 	return all
 }
 
+// add hands an event over as it was read as a whole.
+func add(v *chain.Verifier, subject []byte, e *event.Event) {
+	x := chain.Entry{Seq: e.Seq, Subject: subject, Whole: e}
+	x.Of(e)
+	v.Add(&x)
+}
+
 // verify hands the entries over from a position on.
 func verify(first uint64, log []entry) chain.Report {
 	var v chain.Verifier
@@ -91,7 +96,7 @@ func verify(first uint64, log []entry) chain.Report {
 			if x.subject != "" {
 				subject = []byte(x.subject)
 			}
-			v.AddOn(subject, &e)
+			add(&v, subject, &e)
 		}
 		seq++
 	}
@@ -172,8 +177,10 @@ func TestVerifierFindsWhatBreaksAnInvariant(t *testing.T) {
 			}
 		})
 	}
-	if got := slices.Sorted(maps.Keys(shown)); len(got) != len(chain.Rules()) {
-		t.Errorf("only %v of %v were broken", got, chain.Rules())
+	for _, rule := range []chain.Rule{chain.Epoch, chain.Writer, chain.Chain, chain.Twice, chain.Outcome, chain.Subject, chain.Gap, chain.Decode} {
+		if !shown[rule] {
+			t.Errorf("nothing breaks %s", rule)
+		}
 	}
 }
 
@@ -204,14 +211,5 @@ func TestReportKeepsTheFirstViolationsAndCountsAll(t *testing.T) {
 	}
 	if r := new(chain.Verifier).Report(); !r.Clean() {
 		t.Error("nothing is not clean")
-	}
-}
-
-// Readers hand over both streams; only the log has an order.
-func TestVerifierLeavesMeasurementsOut(t *testing.T) {
-	var v chain.Verifier
-	v.Add(&event.Event{Stream: event.Results, Seq: 7, Object: object.ID("web01"), Measure: &event.Measure{}})
-	if r := v.Report(); r.Events != 0 || !r.Clean() {
-		t.Errorf("%+v", r)
 	}
 }

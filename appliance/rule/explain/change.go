@@ -29,13 +29,11 @@ type draft struct {
 	changes []Change
 }
 
-// Changes returns what has to be different so that somebody, or one contact, is
-// told: all of it together. None = that is so already, or nothing helps.
-func Changes(in *notify.Input, contact string) []Change { return changesOf(in, contact, false) }
-
-// changes are those for the question, in its tense.
+// changes returns what has to be different, in the tense of the question.
 func (a *asking) changes(contact string) []Change { return changesOf(a.in, contact, a.answer.Past) }
 
+// changesOf returns what has to be different so that somebody, or one contact, is
+// told: all of it together. None = that is so already, or nothing helps.
 func changesOf(in *notify.Input, contact string, past bool) []Change {
 	var best *draft
 	for _, still := range []bool{false, true} {

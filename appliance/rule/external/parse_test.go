@@ -145,11 +145,6 @@ func TestSpecialCommands(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", line, c.Special, err, want)
 		}
 	}
-	for k, want := range []string{"none", "reload", "file", "log"} {
-		if got := external.SpecialKind(k).String(); got != want {
-			t.Errorf("kind %d is %q", k, got)
-		}
-	}
 }
 
 func TestACommandIsALineAgain(t *testing.T) {

@@ -58,11 +58,6 @@ const (
 	WriteLog                // write a text to the log
 )
 
-// String returns the kind in one word.
-func (k SpecialKind) String() string {
-	return [...]string{"none", "reload", "file", "log"}[k]
-}
-
 // Command is one line, read but not yet looked up: its arguments have the right
 // form, what they name may not exist.
 type Command struct {

@@ -37,7 +37,7 @@ func newWorld(t rapid.TB, config, main string, start object.Time) *world {
 	if err := append(problems, more...).Err(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, set: set, states: map[object.ID]*fold.State{}, program: program.New(), start: start, now: start}
+	w := &world{t: t, set: set, states: map[object.ID]*fold.State{}, program: program.State{}, start: start, now: start}
 	for _, o := range set.Objects {
 		s := fold.New(o)
 		w.states[o.ID] = &s

@@ -23,9 +23,6 @@ func (f *Filter) MatchIn(o *object.Object, s *fold.State, look Look) bool {
 // Look returns the state of any object, nil if nothing is known of it.
 type Look func(object.ID) *fold.State
 
-// All tells whether the filter lets everything pass.
-func (f *Filter) All() bool { _, ok := f.root.(all); return ok }
-
 // NeedsProblem tells whether only objects in a problem state can pass, so that
 // a list of problems is enough to search in.
 func (f *Filter) NeedsProblem() bool { return needsProblem(f.root) }

@@ -1,7 +1,9 @@
 package filter
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,7 +16,7 @@ func TestThePageTellsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	for _, name := range append(Fields(), Flags()...) {
+	for _, name := range slices.AppendSeq(Fields(), maps.Keys(flags)) {
 		if !strings.Contains(page, "| `"+name+"`") && !strings.Contains(page, ", `"+name+"` |") {
 			t.Errorf("%s is not in a table of the page", name)
 		}

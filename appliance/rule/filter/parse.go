@@ -27,12 +27,8 @@ func fail(col int, format string, args ...any) *Error {
 // Filter is a parsed filter; any goroutine may use it.
 type Filter struct {
 	root   node
-	text   string
 	moving moving
 }
-
-// String returns the text the filter was made from.
-func (f *Filter) String() string { return f.text }
 
 // Parse reads a filter. The empty text matches everything. An error is an
 // *Error.
@@ -43,7 +39,7 @@ func Parse(text string) (*Filter, error) {
 	}
 	p := parser{tokens: tokens}
 	if p.peek().kind == end {
-		return &Filter{root: all{}, text: text}, nil
+		return &Filter{root: all{}}, nil
 	}
 	root, err := p.or(0)
 	if err != nil {
@@ -54,7 +50,7 @@ func Parse(text string) (*Filter, error) {
 	if t := p.peek(); t.kind != end {
 		return nil, fail(t.col, "%q has no opening parenthesis; remove it", t.text)
 	}
-	return &Filter{root: root, text: text, moving: p.moving}, nil
+	return &Filter{root: root, moving: p.moving}, nil
 }
 
 type parser struct {
@@ -245,16 +241,6 @@ func (p *parser) comparison(field token) (node, error) {
 func Fields() []string {
 	out := []string{"label.NAME"}
 	for name := range fields {
-		out = append(out, name)
-	}
-	sort.Strings(out)
-	return out
-}
-
-// Flags returns the words that are conditions by themselves, sorted.
-func Flags() []string {
-	out := make([]string, 0, len(flags))
-	for name := range flags {
 		out = append(out, name)
 	}
 	sort.Strings(out)

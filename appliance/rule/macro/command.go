@@ -23,16 +23,6 @@ func CheckCommand(command string, lookup func(name string) (line string, ok bool
 	return fillArgs(line, args), nil
 }
 
-// Line returns the command line that a check command means, expanded: the
-// arguments one by one, then the line with them.
-func Line(command string, lookup func(name string) (line string, ok bool), src *Source, opts Options) (string, error) {
-	line, err := CheckCommand(command, lookup)
-	if err != nil {
-		return "", err
-	}
-	return Expand(line, src, opts), nil
-}
-
 // splitArgs splits at "!"; "\!" is one that does not split.
 func splitArgs(command string) []string {
 	var words []string

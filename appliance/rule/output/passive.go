@@ -43,11 +43,3 @@ func Unescape(s string) string {
 	}
 	return b.String()
 }
-
-// Escape is the inverse of Unescape.
-func Escape(s string) string {
-	if strings.IndexByte(s, '\\') < 0 && strings.IndexByte(s, '\n') < 0 {
-		return s
-	}
-	return strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(s)
-}

@@ -73,12 +73,6 @@ func sections() []section {
 	}
 }
 
-// loose tells whether a file below docs/ is no page of its own: a decision or a change,
-// which are listed on pages, or an example.
-func loose(name string) bool {
-	return strings.HasPrefix(name, "adr/") || strings.HasPrefix(name, "changes/") || strings.HasPrefix(name, "guide/examples/")
-}
-
 // head is the line below a page's title; read returns a page.
 func head(name string, read func(name string) (string, error)) (string, error) {
 	all := sections()

@@ -155,3 +155,9 @@ func TestAFolderIsBroughtUpToDate(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
+
+// loose tells whether a file below docs/ is no page of its own: a decision or a change,
+// which are listed on pages, or an example.
+func loose(name string) bool {
+	return strings.HasPrefix(name, "adr/") || strings.HasPrefix(name, "changes/") || strings.HasPrefix(name, "guide/examples/")
+}

@@ -74,8 +74,8 @@ these subjects, and jaque itself checks nobody's rights there; the server's user
 Every subject that is not listed is refused. NAME is the name of the credentials, ZONE each of their zones.
 `
 
-// Reference returns the documentation page of the rights, in Markdown.
-func Reference() string {
+// reference returns the documentation page of the rights, in Markdown.
+func reference() string {
 	var b strings.Builder
 	b.WriteString(referenceHead)
 	for _, role := range Roles() {
@@ -96,4 +96,58 @@ func listed(subjects []string) string {
 		return "–"
 	}
 	return "`" + strings.Join(subjects, "`<br>`") + "`"
+}
+
+// packaged returns who has users in the configuration that is shipped for an external
+// nats-server, one of each role.
+func packaged() []Holder {
+	return []Holder{
+		{Role: Engine, ID: "engine"},
+		{Role: Worker, ID: "worker", Zones: []string{"default"}},
+		{Role: UI, ID: "ui"},
+		{Role: Sink, ID: "sink"},
+		{Role: Notifier, ID: "notifier"},
+	}
+}
+
+// keyVariable is the variable of the environment from which that configuration takes
+// the public key of a user.
+func keyVariable(h Holder) string { return "JAQUE_" + strings.ToUpper(string(h.Role)) + "_KEY" }
+
+const confHead = `# A nats-server for jaque: TLS, streams on disk, one user for each role, nobody else.
+# Made from the table that jaque itself uses; see README.md beside it.
+
+listen: "0.0.0.0:4222"
+server_name: "jaque"
+
+# The file and the key of the server's certificate.
+tls {
+  cert_file: $JAQUE_TLS_CERT
+  key_file: $JAQUE_TLS_KEY
+}
+
+jetstream {
+  store_dir: $JAQUE_STORE
+  sync_interval: always # an event that was acknowledged survives a loss of power
+}
+
+max_connections: 4096
+write_deadline: "10s"
+
+authorization {
+  timeout: 5
+  users: [
+`
+
+// natsConf returns the configuration of a nats-server that is shipped.
+func natsConf() string {
+	var b strings.Builder
+	b.WriteString(confHead)
+	for _, h := range packaged() {
+		for line := range strings.Lines(NATSUser(h, "$"+keyVariable(h))) {
+			b.WriteString("    " + line)
+		}
+	}
+	b.WriteString("  ]\n}\n")
+	return b.String()
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// RoleReference returns the documentation page of the roles, in Markdown.
-func RoleReference() string {
+// roleReference returns the documentation page of the roles, in Markdown.
+func roleReference() string {
 	var b strings.Builder
 	b.WriteString("# Roles\n\nSection: Reference · Next: [Security of a split deployment](security.md) · Index: [llms.txt](../llms.txt)\n\n")
 	b.WriteString("This page is generated from the table that the program itself uses (`go test ./roles -update`).\n\n")
@@ -90,4 +90,34 @@ func writeMatrix(b *strings.Builder) {
 		}
 		b.WriteString("\n")
 	}
+}
+
+// flagReference returns the documentation page of all flags, in Markdown.
+func flagReference() string {
+	var b strings.Builder
+	b.WriteString("# Flags\n\nSection: Reference · Next: [Roles](roles.md) · Index: [llms.txt](../llms.txt)\n\n")
+	b.WriteString("This page is generated from the table that the program itself uses (`go test ./roles -update`).\n\n")
+	b.WriteString("Every role is `jaque -target ROLE`. Flags are written `-name value` or `-name=value`, with one dash or two.\n")
+	b.WriteString("Each has an environment twin; the flag wins. A flag counts as given when it is present in any form,\n")
+	b.WriteString("even with its default value.\n\n| flag | environment | default | meaning |\n| --- | --- | --- | --- |\n")
+	for _, f := range Flags() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.TrimSpace("-"+f.Name+" "+f.Arg),
+			code(f.Env()), orDash(f.Default), f.Meaning)
+	}
+	b.WriteString("\nWhich role requires, takes or refuses which flag, and why: [roles](roles.md).\n")
+	return b.String()
+}
+
+func code(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return "`" + s + "`"
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
 }
