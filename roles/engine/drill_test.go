@@ -126,10 +126,8 @@ func TestADrillCountsChecksThatASubmittedResultOvertook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, small)
 		c.takes = 200 * time.Millisecond
-		a := c.join("a")
-		b := c.join("b")
-		time.Sleep(3 * time.Minute)
 		var submits atomic.Bool
+		var b *node // once submits is true
 		c.answer = func(j engine.Job) fold.Result {
 			if submits.Load() {
 				now := object.At(time.Now())
@@ -139,6 +137,9 @@ func TestADrillCountsChecksThatASubmittedResultOvertook(t *testing.T) {
 			}
 			return fold.Result{Output: "fine"}
 		}
+		a := c.join("a")
+		b = c.join("b")
+		time.Sleep(3 * time.Minute)
 		submits.Store(true)
 		r := a.drill(90 * time.Second)
 		submits.Store(false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,11 @@ import (
 // saves counts the snapshots that an engine saves.
 type saves struct {
 	journal.Journal
-	n int
+	n atomic.Int64
 }
 
 func (s *saves) SaveSnapshot(ctx context.Context, at journal.Position, data []byte) error {
-	s.n++
+	s.n.Add(1)
 	return s.Journal.SaveSnapshot(ctx, at, data)
 }
 
@@ -39,29 +40,29 @@ func TestSnapshotsAreSavedByOneEngine(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		for _, s := range count {
-			s.n = 0
+			s.n.Store(0)
 		}
 		time.Sleep(10 * time.Minute)
 		owner := c.store.View().Owner("snapshot")
 		for id, s := range count {
-			if saves := s.n > 0; saves != (id == owner) || s.n > 11 {
-				t.Errorf("%s saved %d snapshots, their owner is %s", id, s.n, owner)
+			if n := s.n.Load(); n > 0 != (id == owner) || n > 11 {
+				t.Errorf("%s saved %d snapshots, their owner is %s", id, n, owner)
 			}
 		}
 		c.leave(owner)
 		next := c.store.View().Owner("snapshot")
 		time.Sleep(3 * time.Minute)
-		if count[next].n == 0 {
+		if count[next].n.Load() == 0 {
 			t.Errorf("%s took over and saved none", next)
 		}
-		before := count[next].n
+		before := count[next].n.Load()
 		for id := range c.nodes {
 			if id != next {
 				c.leave(id)
 			}
 		}
 		c.leave(next)
-		if count[next].n <= before {
+		if count[next].n.Load() <= before {
 			t.Error("the last one saved none when it stopped")
 		}
 	})

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,9 +96,10 @@ func TestNotificationsGoOnOverHandovers(t *testing.T) {
 func TestWhatStandsAboutAnObjectGoesOnWithItsNextOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, small)
-		bad := true
+		var bad atomic.Bool
+		bad.Store(true)
 		c.answer = func(engine.Job) fold.Result {
-			if bad {
+			if bad.Load() {
 				return fold.Result{State: object.Critical}
 			}
 			return fold.Result{}
@@ -125,7 +127,7 @@ func TestWhatStandsAboutAnObjectGoesOnWithItsNextOwner(t *testing.T) {
 		if st.Ack != object.AckSticky || st.DowntimeDepth != 1 || st.Problem != before.Status.Problem || len(st.Extra.Comments) != 2 {
 			t.Errorf("with b it is %+v with %+v", st, st.Extra)
 		}
-		bad = false
+		bad.Store(false)
 		time.Sleep(3 * time.Minute)
 		st = b.p.State(id).Status
 		if st.Ack != object.AckNone || st.DowntimeDepth != 0 || st.State != object.OK {
@@ -207,10 +209,10 @@ func TestAHostIsAskedAboutThatNobodyCaredFor(t *testing.T) {
 			}
 			return set
 		})
-		bad := false
+		var bad atomic.Bool
 		c.answer = func(j engine.Job) fold.Result {
 			switch {
-			case !bad:
+			case !bad.Load():
 				return fold.Result{}
 			case j.Object.Host == nil:
 				return fold.Result{State: object.Down}
@@ -221,7 +223,7 @@ func TestAHostIsAskedAboutThatNobodyCaredFor(t *testing.T) {
 		c.join("b")
 		time.Sleep(2 * time.Minute)
 		dead := c.kill("b")
-		bad = true
+		bad.Store(true)
 		time.Sleep(2 * time.Minute) // every service of a is in trouble
 		host := object.ID("")
 		for _, id := range c.owned("b") {
