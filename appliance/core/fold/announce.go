@@ -105,7 +105,7 @@ func unproven(env *Env, s *State, in *notify.Input) {
 	}
 	wait := max(every, retryOf(env, st)) + env.Object.Rule.Timeout
 	awaited := func(back object.Time) bool {
-		return back > s.Measure.LastCheck && in.Now < past(back, in.Now, wait).Add(wait)
+		return back > s.Measure.LastCheck && in.Now < back.Over(in.Now, wait)
 	}
 	if h := in.Host; h != nil && h.State == object.Up && awaited(h.LastChange) {
 		in.HostBack = h.LastChange

@@ -70,13 +70,13 @@ func regular(env *Env, s *State, now object.Time) object.Time {
 	// place on the grid that is next, or was a moment ago, is due. It must not be taken for
 	// now, or no place were ever due. Half a step, because the next place may lie one and a
 	// half behind a check, and nothing shall wait for more than two.
-	if last > now.Add(step/2) {
+	if last.Ahead(now, step/2) {
 		last = now.Add(-step)
 	}
-	if skipped > now.Add(step) {
+	if skipped.Ahead(now, step) {
 		skipped = 0
 	}
-	if env.Started > now.Add(step) {
+	if env.Started.Ahead(now, step) {
 		since := *env
 		since.Started = now.Add(-step)
 		env = &since

@@ -64,9 +64,9 @@ func expiry(env *Env, s *State, now object.Time) object.Time {
 	// A result that nobody submitted, of an object without a check, is an expiry.
 	again := !s.Measure.Passive && !checkable(env.Object)
 	if again && s.Status.Type == object.Soft && s.Status.State != object.OK {
-		return heard(env, s, now, retryOf(env, &s.Status)).Add(retryOf(env, &s.Status))
+		return silent(env, s, now, retryOf(env, &s.Status))
 	}
-	at := heard(env, s, now, threshold).Add(threshold)
+	at := silent(env, s, now, threshold)
 	if at >= env.Started && !unheard(env, s, threshold) {
 		return at
 	}
@@ -81,24 +81,13 @@ func expiry(env *Env, s *State, now object.Time) object.Time {
 // until one of two clocks counts as set.
 const heardApart = time.Second
 
-// heard returns when the newest result was got from which a time is counted.
-func heard(env *Env, s *State, now object.Time, wait time.Duration) object.Time {
+// silent returns when nothing was heard for a time.
+func silent(env *Env, s *State, now object.Time, wait time.Duration) object.Time {
 	last := s.Measure.LastCheck
 	if env.Heard != 0 && env.Heard.Sub(last).Abs() >= heardApart {
-		return env.Heard
+		return env.Heard.Add(wait)
 	}
-	return past(last, now, wait)
-}
-
-// past returns when something happened from which a time is counted. What lies ahead of
-// the clock by more than that was written by a clock that was ahead, or the clock was set
-// back: it is taken for so long ago that the time is over, or it would be over only when
-// the clock has come to it.
-func past(at, now object.Time, wait time.Duration) object.Time {
-	if at > now.Add(wait) {
-		return now.Add(-wait)
-	}
-	return at
+	return last.Over(now, wait)
 }
 
 // unheard tells whether a submitter may have had nobody to report to: nothing

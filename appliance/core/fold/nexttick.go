@@ -53,8 +53,8 @@ func interval(env *Env, st *event.Status, now object.Time) (held bool, until obj
 			begins := st.Hard.Add(step.After)
 			switch {
 			case step.After <= 0 || st.Hard == 0:
-			case st.Hard > now.Add(step.After):
-				return false, 0 // of a clock that was ahead
+			case st.Hard.Ahead(now, step.After):
+				return false, 0
 			case begins > now:
 				until = first(until, begins)
 			case begins > st.LastNotification:

@@ -134,7 +134,7 @@ func (d *decision) delay() Check {
 		since = d.in.Started
 	}
 	until := since.Add(wait)
-	if passed(since, d.in.Now, wait) {
+	if d.in.Now >= since.Over(d.in.Now, wait) {
 		return pass("the problem is older than the first delay of " + wait.String())
 	}
 	return Check{Verdict: Blocked, Until: until, Why: "the first delay of " + wait.String() + " ends at " + stamp(until)}

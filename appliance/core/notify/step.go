@@ -21,7 +21,7 @@ func (d *decision) holds(s *object.Step) bool {
 	}
 	if s.After > 0 || s.Until > 0 {
 		since := d.in.Fields.Hard
-		if since == 0 || !passed(since, now, s.After) || s.Until > 0 && now >= since.Add(s.Until) {
+		if since == 0 || now < since.Over(now, s.After) || s.Until > 0 && now >= since.Add(s.Until) {
 			return false
 		}
 	}

@@ -46,6 +46,24 @@ func TestTimesAreMilliseconds(t *testing.T) {
 	}
 }
 
+func TestAWaitFromAnInstantAheadIsOver(t *testing.T) {
+	now := object.Time(1e12)
+	for _, c := range []struct {
+		name string
+		at   object.Time
+		want object.Time
+	}{
+		{"began long ago", now.Add(-time.Hour), now.Add(-59 * time.Minute)},
+		{"began a moment ago", now.Add(-time.Second), now.Add(59 * time.Second)},
+		{"ahead by no more than the wait", now.Add(time.Minute), now.Add(2 * time.Minute)},
+		{"ahead by more", now.Add(time.Minute) + 1, now},
+	} {
+		if got := c.at.Over(now, time.Minute); got != c.want {
+			t.Errorf("%s: over after %s, want %s", c.name, got.Sub(now), c.want.Sub(now))
+		}
+	}
+}
+
 func TestSets(t *testing.T) {
 	if m := object.StateMask(1<<object.Critical | 1<<object.OK); !m.Has(object.OK) || m.Has(object.Warning) {
 		t.Errorf("mask %b", m)

@@ -116,3 +116,16 @@ func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
 
 // Sub returns the time from u to t.
 func (t Time) Sub(u Time) time.Duration { return time.Duration(t-u) * time.Millisecond }
+
+// Ahead tells whether an instant from which a wait is counted lies ahead of the clock by
+// more than that wait: a clock that was ahead has written it, or the clock was set back.
+func (t Time) Ahead(now Time, wait time.Duration) bool { return t > now.Add(wait) }
+
+// Over returns when a wait that is counted from t is over. It is over now if t is ahead,
+// or it were only when the clock has come to t.
+func (t Time) Over(now Time, wait time.Duration) Time {
+	if t.Ahead(now, wait) {
+		return now
+	}
+	return t.Add(wait)
+}
