@@ -163,6 +163,7 @@ func (a *appliance) unready() []string {
 	if a.engine != nil {
 		all = append(all, a.engine.Trouble()...)
 	}
+	all = a.withPeers(all)
 	if a.s.Role.Name == UI {
 		all = append(all, a.away()...)
 	}

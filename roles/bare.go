@@ -29,7 +29,7 @@ func (a *appliance) serveBare(context.Context) error {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.reg, promhttp.HandlerOpts{Registry: a.reg}))
 	alive := func() []string { return nil }
 	for path, missing := range map[string]func() []string{
-		"/livez": alive, "/healthz": alive, "/readyz": func() []string { return append(a.group.NotReady(), a.trouble()...) },
+		"/livez": alive, "/healthz": alive, "/readyz": func() []string { return a.withPeers(append(a.group.NotReady(), a.trouble()...)) },
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			_ = web.Health(w, a.failed(), missing()) // whoever asked may be gone

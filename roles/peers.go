@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"jaque.sh/jaque/appliance/access"
@@ -80,6 +81,20 @@ func (a *appliance) joinPeers(b *bus.Options) error {
 	return nil
 }
 
+// withPeers adds to what is not ready why this member of a cluster is no good reason to stop
+// another one: whoever restarts them one after the other waits for it.
+func (a *appliance) withPeers(unready []string) []string {
+	if a.bus == nil {
+		return unready
+	}
+	for _, text := range a.bus.Unready() {
+		if !slices.Contains(unready, text) {
+			unready = append(unready, text)
+		}
+	}
+	return unready
+}
+
 // electionTTL is the shortest -heartbeat-ttl that outlives the choice of another leader
 // of the cluster in any case: that takes up to 2 s and a moment, the last heartbeat may be a
 // third of the TTL old then, and the one that the dead leader left without an answer costs
@@ -118,7 +133,7 @@ func (a *appliance) openDoor(context.Context) error {
 	if !a.s.member {
 		return nil
 	}
-	d := &cluster.Door{Data: a.s.Data, Logger: a.p.Logger, Joined: answers.Remember, Members: a.memberNames, Barred: answers.Barred, Admitted: answers.Admitted}
+	d := &cluster.Door{Data: a.s.Data, Logger: a.p.Logger, Joined: answers.Remember, Members: a.memberNames, Standing: answers.Standing}
 	a.add(service.Service{Name: "cluster-door", Needs: []string{"bus"}, Run: d.Run})
 	return nil
 }

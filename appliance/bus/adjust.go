@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +24,11 @@ const (
 func (p *peering) run(ctx context.Context) {
 	p.cancel = nil
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	p.b.ready.lack(p.declared())
 	p.note(p.look())
 	p.done.Go(func() { p.watch(ctx) })
 	p.done.Go(func() { p.adjust(ctx) })
+	p.done.Go(func() { p.fill(ctx) })
 }
 
 // watch notes who is there.
@@ -68,6 +71,7 @@ func (p *peering) note(v view) {
 		return
 	}
 	p.seen = v
+	p.b.ready.hear(v.quorum(), time.Now())
 	if v.lost(was) {
 		close(p.moved)
 		p.moved = make(chan struct{})
@@ -150,6 +154,7 @@ func (p *peering) adjustAll(ctx context.Context, v view) error {
 		return err
 	}
 	errs := []error{p.remake(ctx, all)}
+	slices.SortStableFunc(all, func(x, y *jetstream.StreamInfo) int { return cmp.Compare(dropped(x, wanted), dropped(y, wanted)) })
 	for _, i := range all {
 		s := p.statusOf(i)
 		p.b.metrics.stream(s)
@@ -157,12 +162,25 @@ func (p *peering) adjustAll(ctx context.Context, v view) error {
 		if i.Config.Replicas == wanted || !v.settled(s) {
 			continue
 		}
+		if dropped(i, wanted) > 0 && errors.Join(errs...) != nil {
+			continue // what the others are denied, as a place at a member that has just come, it is denied too
+		}
 		p.b.log.Info("the replicas of a stream change", "stream", s.Name, "from", s.Replicas, "to", wanted, "last", s.Last, "mib", s.Bytes>>20)
 		if err := p.change(ctx, i, wanted); err != nil {
 			errs = append(errs, fmt.Errorf("change stream %s to %d replicas: %w", s.Name, wanted, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// dropped is 1 for a stream that cannot be changed without being deleted and made anew, else
+// 0. Those come last: one that is deleted and cannot be made is missing until the next round,
+// and whoever follows it ends.
+func dropped(i *jetstream.StreamInfo, wanted int) int {
+	if wanted > 1 && i.Config.PersistMode == jetstream.AsyncPersistMode {
+		return 1
+	}
+	return 0
 }
 
 // settled tells whether a stream has a leader, and all who keep it are members that
@@ -202,7 +220,7 @@ func (p *peering) tellWhole(s StreamStatus, wanted int) {
 func (p *peering) change(ctx context.Context, i *jetstream.StreamInfo, wanted int) error {
 	c := i.Config
 	c.Replicas = wanted
-	if wanted == 1 || c.PersistMode != jetstream.AsyncPersistMode {
+	if dropped(i, wanted) == 0 {
 		_, err := p.b.js.UpdateStream(ctx, c)
 		return err
 	}

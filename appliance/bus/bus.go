@@ -35,6 +35,8 @@ type Bus struct {
 	names   Names
 	log     *slog.Logger
 	metrics *metrics
+	refused refusals
+	ready   readiness
 	meets   atomic.Bool // the members' bucket here is this process's to declare, and to clean
 	nc      *nats.Conn
 	js      jetstream.JetStream

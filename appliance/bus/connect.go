@@ -44,6 +44,7 @@ func (b *Bus) handlers() []nats.Option {
 			b.log.Info("connection to the log server is back", "server", c.ConnectedServerName())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
+			b.refused.take(err, time.Now())
 			subject := ""
 			if s != nil {
 				subject = s.Subject

@@ -14,6 +14,7 @@ type metrics struct {
 	leads      prometheus.Gauge
 	replicas   *prometheus.GaugeVec
 	lag        *prometheus.GaugeVec
+	unfilled   prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -44,7 +45,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.repairs.WithLabelValues(string(d))
 	}
 	if reg != nil {
-		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs, m.foreign, m.peers, m.quorum, m.leads, m.replicas, m.lag)
+		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs, m.foreign, m.peers, m.quorum, m.leads, m.replicas, m.lag, m.unfilled)
 	}
 	return m
 }
@@ -69,6 +70,10 @@ func (m *metrics) inCluster() {
 		Name: "jaque_bus_replicas",
 		Help: "Replicas of a stream that can be reached, as the cluster's leader sees them.",
 	}, []string{"stream"})
+	m.unfilled = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "jaque_bus_copies_unfilled",
+		Help: "Streams of which this member's copy has not had everything since its start, or lacks something for a while; /readyz names them. 0 without a cluster.",
+	})
 	m.lag = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jaque_bus_replica_lag",
 		Help: "Appends that the replica furthest behind does not have yet, as the cluster's leader sees it.",

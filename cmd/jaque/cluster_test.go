@@ -114,6 +114,9 @@ func (x *clusterRig) ready(id string) {
 		code, _ := r.get("/readyz")
 		return code == 200
 	})
+	if _, text := r.get("/metrics"); !strings.Contains(text, "\njaque_bus_copies_unfilled 0\n") {
+		x.t.Errorf("%s is ready before its copies of the streams are full", id)
+	}
 }
 
 // show tells what each member says.
