@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/coordination"
@@ -75,6 +76,7 @@ func (a *appliance) meet(ctx context.Context, b *bus.Bus) error {
 func (a *appliance) storeOptions(b *bus.Bus, path string) coordination.Options {
 	return coordination.Options{
 		Bucket: b.Names().Members, Path: path, TTL: a.s.HeartbeatTTL, Logger: a.p.Logger, Registerer: a.reg,
+		Why: func(since time.Time) string { return b.Hindrance(since, b.Names().Members) },
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/bucket"
@@ -25,6 +26,9 @@ type Options struct {
 	TTL        time.Duration         // how long a member without heartbeats counts as alive; whole seconds
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+	// Why says in a sentence why the server may not have answered since a time, "" if that is
+	// not known; nil = it never is.
+	Why func(since time.Time) string
 }
 
 // DefaultTTL is how long a missed heartbeat is tolerated.
@@ -38,6 +42,7 @@ type JetStream struct {
 	ttl      time.Duration
 	log      *slog.Logger
 	metrics  *metrics
+	why      func(since time.Time) string
 	watchers watchers
 	foreign  foreign
 	sights   sights
@@ -75,8 +80,11 @@ func open(k keys, o Options) *JetStream {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Why == nil {
+		o.Why = func(time.Time) string { return "" }
+	}
 	return &JetStream{
-		keys: k, path: o.Path, ttl: o.TTL, log: o.Logger.With("membership", o.Path),
+		why: o.Why, keys: k, path: o.Path, ttl: o.TTL, log: o.Logger.With("membership", o.Path),
 		metrics: newMetrics(o.Registerer, o.Path), registered: make(chan struct{}), beating: make(chan struct{}, 1),
 	}
 }
@@ -138,6 +146,7 @@ func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnL
 	if err := s.claim(ctx, m); err != nil {
 		return membership.View{}, fmt.Errorf("register %s in %s: %w", m.ID, s.path, err)
 	}
+	began := time.Now()
 	s.rejoining() // its heartbeat is kept up from now on
 	v, err := s.change(ctx, func(v membership.View, exists bool) membership.View {
 		if !exists {
@@ -146,7 +155,7 @@ func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnL
 		return v.Join(m, newestOnLog)
 	})
 	if err != nil {
-		return v, fmt.Errorf("register %s in %s: %w", m.ID, s.path, err)
+		return v, fmt.Errorf("register %s in %s: %w; %s", m.ID, s.path, err, s.cause(err, began))
 	}
 	s.enter(phaseIn)
 	s.log.Info("member registered", "id", m.ID, "instance", m.Instance, "epoch", v.Epoch, "members", len(v.Members))
@@ -181,10 +190,10 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 			other = e.Revision
 		}
 		if err != nil && ctx.Err() == nil && time.Since(began) > s.claimMost() {
-			return fmt.Errorf("no heartbeat could be written for %s: %w; see whether the coordination server answers, and whether the credentials of -nats-creds are for this role and id", s.claimMost(), err)
+			return fmt.Errorf("no heartbeat could be written for %s: %w; %s", s.claimMost(), err, s.cause(err, began))
 		}
 		if err != nil && !failed && ctx.Err() == nil {
-			s.log.Warn("the first heartbeat failed, trying again", "id", m.ID, "err", err, "most", s.claimMost())
+			s.log.Warn("the first heartbeat failed, trying again", "id", m.ID, "err", err, "why", s.cause(err, began), "most", s.claimMost())
 			failed = true
 		}
 		select {
@@ -194,6 +203,21 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 		}
 	}
 }
+
+// cause says in a sentence why the store has taken nothing since a time, or what to look at.
+func (s *JetStream) cause(err error, since time.Time) string {
+	if text := s.why(since); text != "" {
+		return text
+	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.Code == statusUnavailable {
+		return "the server cannot decide now, as one of a cluster without enough members: see whether the others run"
+	}
+	return "see whether the coordination server answers"
+}
+
+// statusUnavailable is the status of an answer of a server that has no leader, or no quorum.
+const statusUnavailable = 503
 
 // free looks whether nobody else keeps up the heartbeat of a member that would begin. A
 // key that is gone may have vanished before its time if the view lists another run: that

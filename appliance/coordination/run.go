@@ -74,7 +74,7 @@ func (s *JetStream) beats(ctx context.Context) error {
 		}
 		next = s.ttl/3 - time.Since(last) // from when it was sent, however late that is known
 		if err != nil {
-			s.log.Warn("heartbeat failed, trying again", "err", err, "left", (s.ttl - time.Since(last)).Round(time.Millisecond))
+			s.log.Warn("heartbeat failed, trying again", "err", err, "why", s.why(last), "left", (s.ttl - time.Since(last)).Round(time.Millisecond))
 			pause = s.pause(err, pause)
 			next = pause
 		} else {
@@ -110,7 +110,11 @@ func (s *JetStream) lateBecause(ctx context.Context) error {
 			return fmt.Errorf("%w: the bucket of the members is not on the server any more, somebody has removed it; start again, an engine makes it anew", ErrStoreLost)
 		}
 	}
-	return fmt.Errorf("%w: no heartbeat succeeded for %s", ErrExpired, s.ttl)
+	err := fmt.Errorf("%w: no heartbeat succeeded for %s", ErrExpired, s.ttl)
+	if text := s.why(time.Now().Add(-s.ttl)); text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return err
 }
 
 // races is how often a heartbeat is tried against others who write its key.
