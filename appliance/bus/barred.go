@@ -41,6 +41,7 @@ func (p *peering) barred(now time.Time) map[string]time.Duration {
 
 // take notes who was taken out, unless that is known.
 func (p *peering) take(name string) {
+	p.folders.left(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, known := p.taken[name]; known {

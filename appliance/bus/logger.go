@@ -119,7 +119,7 @@ const (
 
 // peerLines are what the server says of peers, and what that means.
 var peerLines = []struct{ has, says string }{
-	{removedForGood, "refused: it was removed from the cluster as gone for good; stop it, and join again with an empty data folder"},
+	{removedForGood, "refused: it was removed from the cluster; stop it, move its data folder away, and join again with an empty one"},
 	{"remote error: tls: bad certificate", "refused by the other one: this member was removed from the cluster, or one of the two has no certificate of the other's cluster authority"},
 	{"handshake error: read tcp", silentPeer}, // it said nothing in time, or hung up
 	{"handshake error: write tcp", silentPeer},

@@ -35,12 +35,14 @@ type peering struct {
 	system  nkeys.KeyPair // of the connection that may ask about membership
 	inside  nkeys.KeyPair // of the connection inside the process, if the server listens for peers only
 	company *company
+	folders *folders
 	server  *server.Server
 	opened  time.Time  // when there was a leader
 	nc      *nats.Conn // as the system
 
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	cancel  context.CancelFunc
+	silence context.CancelFunc // of the talk about folders
+	done    sync.WaitGroup
 
 	measured measurements
 
@@ -96,6 +98,9 @@ func newPeering(b *Bus) (*peering, error) {
 		p.names.Store(memberID(name), name)
 	}
 	p.shutOut(p.at.Lost...)
+	if p.folders, err = openFolders(b.opts.Data, b.opts.ServerName, b.log); err != nil {
+		return nil, err
+	}
 	p.start, err = beginMember(b, p.at)
 	p.start.alone = p.start.alone || len(p.at.Lost) > 0 // nobody else may be there to connect
 	return p, err
@@ -131,7 +136,7 @@ func (p *peering) set(o *server.Options, door bool) error {
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	secure := peerTLS(p.at.TLS, p.outsider)
+	secure := peerTLS(p.folders.showing(p.at.TLS), p.outsider)
 	o.Cluster = server.ClusterOpts{
 		Name: p.at.Name, Host: host, Port: p.port, Advertise: p.at.Advertise,
 		TLSConfig: secure, TLSTimeout: peerTLSTimeout.Seconds(), NoAdvertise: true, // clients know whom they may trust
@@ -172,8 +177,9 @@ func (p *peering) own() string {
 
 // peerTLS makes both sides of a peering prove that they are of the cluster's own
 // authority. The address in a certificate is not looked at: members are reached at
-// addresses that they tell each other, and whoever has a certificate is one of them.
-func peerTLS(c *tls.Config, outsider func(*x509.Certificate) error) *tls.Config {
+// addresses that they tell each other, and whoever has a certificate is one of them,
+// unless it is an outsider.
+func peerTLS(c *tls.Config, outsider func([]*x509.Certificate) error) *tls.Config {
 	c = c.Clone()
 	c.MinVersion = tls.VersionTLS13
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, c.RootCAs
@@ -183,7 +189,7 @@ func peerTLS(c *tls.Config, outsider func(*x509.Certificate) error) *tls.Config 
 		if err := ofAuthority(s, roots); err != nil {
 			return err
 		}
-		return outsider(s.PeerCertificates[0])
+		return outsider(s.PeerCertificates)
 	}
 	return c
 }
@@ -216,6 +222,9 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 	if err != nil {
 		return fmt.Errorf("connect to the embedded log server as its system: %w", err)
 	}
+	if err := p.talk(); err != nil {
+		return err
+	}
 	if err := p.withoutLost(ctx); err != nil {
 		return err
 	}
@@ -227,12 +236,21 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 // withoutLost removes members at a start that were named as gone for good.
 func (p *peering) withoutLost(ctx context.Context) error {
 	var lost []string
+	v := p.look()
 	for _, name := range p.at.Lost {
-		if p.look().find(name) >= 0 {
+		if v.find(name) >= 0 {
 			lost = append(lost, name)
-		} else {
-			p.take(name) // at an earlier start, which may just have been
+			continue
 		}
+		if v.Size == 0 {
+			continue // it was never let in, and knows of nobody
+		}
+		// At an earlier start, which may just have been.
+		if _, err := p.folders.leaving(name); err != nil {
+			return err
+		}
+		p.take(name)
+		p.letIn(name)
 	}
 	if len(lost) == 0 {
 		return nil
@@ -260,6 +278,8 @@ func (p *peering) awaitLeader(ctx context.Context, look func() error) error {
 		}
 		select {
 		case <-tick.C:
+		case <-p.folders.out:
+			return fmt.Errorf("wait for the cluster: %w", p.removal())
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the cluster %s: %w: %w (%w)", p.at.Name, ErrNoQuorum, context.Cause(ctx), ctx.Err())
 		}
@@ -281,10 +301,12 @@ func (p *peering) close() {
 		return
 	}
 	p.company.end()
-	if p.cancel != nil {
-		p.cancel()
-		p.done.Wait()
+	for _, stop := range []context.CancelFunc{p.silence, p.cancel} {
+		if stop != nil {
+			stop()
+		}
 	}
+	p.done.Wait()
 	if p.nc != nil {
 		p.nc.Close()
 	}

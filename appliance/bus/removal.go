@@ -22,7 +22,11 @@ var errNotNow = errors.New("the cluster is changing its members")
 // remove takes one member out of the cluster that has a quorum.
 func (p *peering) remove(ctx context.Context, name string) error {
 	v := p.look()
-	if v.find(name) < 0 {
+	switch {
+	case v.find(name) >= 0:
+	case v.quorum() && p.folders.wasRemoved(name):
+		return nil // somebody else was faster
+	default:
 		return fmt.Errorf("remove %s: %w; its members are %s", name, ErrNoMember, p.memberList(v))
 	}
 	if v.Size == 1 {
@@ -36,6 +40,9 @@ func (p *peering) remove(ctx context.Context, name string) error {
 	}
 	if v.Leader == name {
 		p.handOver(ctx, v)
+	}
+	if err := p.announce(name); err != nil {
+		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) })
 }
@@ -135,8 +142,11 @@ func (p *peering) patiently(ctx context.Context, what string, do func() error) e
 	}
 }
 
-// inFlight is the server's number for a change of members that is not over yet.
-const inFlight = 10202
+// Numbers of the server's errors.
+const (
+	inFlight  = 10202 // a change of members is not over yet
+	notMember = 10044 // whom it shall remove is no member
+)
 
 // askRemoval asks the leader once.
 func (p *peering) askRemoval(ctx context.Context, name string) error {
@@ -150,6 +160,7 @@ func (p *peering) askRemoval(ctx context.Context, name string) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		// A leader that removes itself, or the last but one, answers nobody.
 		if v := p.look(); v.Leader != "" && v.find(name) < 0 {
+			p.take(name)
 			return nil
 		}
 		return errNotNow
@@ -159,8 +170,13 @@ func (p *peering) askRemoval(ctx context.Context, name string) error {
 	}
 	if err := answerError(m.Data); err != nil {
 		var refused *apiError
-		if errors.As(err, &refused) && refused.Code == inFlight {
+		switch {
+		case errors.As(err, &refused) && refused.Code == inFlight:
 			return errNotNow
+		case refused != nil && refused.Code == notMember:
+			// It was one a moment ago: another member was asked for the same thing.
+			p.take(name)
+			return nil
 		}
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
@@ -194,11 +210,13 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 		return err
 	}
 	p.shutOut(names...)
-	if err := p.removeShut(ctx, what, names, v.Online/2+1); err != nil {
-		p.letIn(names...)
-		return err
+	defer p.letIn(names...)
+	for _, name := range names {
+		if err := p.announce(name); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
 	}
-	return nil
+	return p.removeShut(ctx, what, names, v.Online/2+1)
 }
 
 // removeShut lowers the quorum and removes members that cannot connect.

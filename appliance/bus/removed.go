@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // membersFile in the data folder keeps the names of the members: the server's own file
@@ -129,8 +128,9 @@ func anothers(data, cluster, self string) error {
 	}
 }
 
-// shutOut refuses connections of members that an operator says are gone for good; if
-// one of them runs again it would disturb those that go on without it.
+// shutOut refuses connections of members while they are removed as gone for good: one of
+// them that runs would take the decision away. Once they are removed their folders are
+// refused, see folders.
 func (p *peering) shutOut(names ...string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,22 +144,30 @@ func (p *peering) letIn(names ...string) {
 	p.shut = slices.DeleteFunc(p.shut, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// outsider is the error for the certificate of a member that is shut out: until it is
-// removed, and then for as long as its name cannot come back.
-func (p *peering) outsider(c *x509.Certificate) error {
+// outsider is the error for a peer that must not come in although the cluster's authority
+// has signed for it, as its certificate and what it sent behind that say.
+func (p *peering) outsider(chain []*x509.Certificate) error {
+	shown := passportIn(chain)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, name := range p.shut {
-		at, gone := p.taken[name]
-		if named(c, name) && (!gone || time.Since(at) < serverBars) {
-			return fmt.Errorf("the member %s %s", name, removedForGood)
+		if shown != nil && shown.Member == name || shown == nil && named(chain[0], name) {
+			p.mu.Unlock()
+			return fmt.Errorf("the member %s %s, as an operator says", name, removedForGood)
 		}
 	}
-	return nil
+	var members []string
+	for _, m := range p.seen.Members {
+		members = append(members, m.Name)
+	}
+	p.mu.Unlock()
+	if shown == nil {
+		return p.folders.unknown(chain[0], members)
+	}
+	return p.folders.meet(shown)
 }
 
 // removedForGood stands in the server's line about such a peer.
-const removedForGood = "was removed as gone for good"
+const removedForGood = "was removed from the cluster"
 
 // named tells whether a certificate is one of a name.
 func named(c *x509.Certificate, name string) bool {
