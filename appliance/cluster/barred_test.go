@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestANameThatWasTakenOutIsRefusedWithTheTimeThatIsLeft(t *testing.T) {
 	answering(t, &Answers{Conn: nc, Keeper: other, Self: Member{ID: "b", Listen: "10.0.0.2:4248"}})
 	a := &Answers{Conn: nc, Keeper: &keeper{st: st}, Self: Member{ID: "a", Listen: "10.0.0.1:4248"}}
 	answering(t, a)
-	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a", "b"}, nil }, Barred: a.Barred, Logger: slog.New(slog.DiscardHandler)}
+	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a", "b"}, nil }, Standing: a.Standing, Logger: slog.New(slog.DiscardHandler)}
 	me, err := Read(data)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,56 @@ func TestANameThatWasTakenOutIsRefusedWithTheTimeThatIsLeft(t *testing.T) {
 	}
 	if err := enter("f"); err != nil {
 		t.Errorf("another name: %v", err)
+	}
+}
+
+// All that the door wants to know of the members it asks them in one question.
+func TestTheDoorAsksTheMembersOnce(t *testing.T) {
+	t.Parallel()
+	data, _ := founded(t, "a")
+	nc := connected(t)
+	st := status(true, "a", "b")
+	a := &Answers{Conn: nc, Keeper: &keeper{st: st}, Self: Member{ID: "a", Listen: "10.0.0.1:4248"}}
+	var asked atomic.Int32
+	_, err := nc.Subscribe(whoSubject, func(m *nats.Msg) {
+		asked.Add(1)
+		text, _ := json.Marshal(self{ID: "b", Address: "10.0.0.2:4248"})
+		_ = m.Respond(text)
+	})
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a", "b"}, nil }, Standing: a.Standing, Logger: slog.New(slog.DiscardHandler)}
+	token, err := NewToken(data, "127.0.0.1:1", false, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &joinRequest{Token: token.ID, Secret: token.Secret, Member: Member{Cluster: "site", ID: "c", Listen: "10.0.0.3:4248"}}
+	if _, err := d.admit(t.Context(), r); err != nil || asked.Load() != 1 {
+		t.Errorf("the members were asked %d times: %v", asked.Load(), err)
+	}
+}
+
+// Of a machine that has gone the token is kept.
+func TestWhoDoesNotWaitForTheAnswerKeepsItsToken(t *testing.T) {
+	t.Parallel()
+	data, _ := founded(t, "a")
+	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a"}, nil }, Logger: slog.New(slog.DiscardHandler)}
+	token, err := NewToken(data, "127.0.0.1:1", false, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &joinRequest{Token: token.ID, Secret: token.Secret, Member: Member{Cluster: "site", ID: "c", Listen: "10.0.0.3:4248"}}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := d.admit(gone, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("one that has gone: %v", err)
+	}
+	if _, err := d.admit(t.Context(), r); err != nil {
+		t.Errorf("with the same token: %v", err)
 	}
 }
 

@@ -125,13 +125,15 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		change func(*Token, *Member)
 		want   string
 	}{
-		"another secret":              {func(k *Token, _ *Member) { k.Secret = "guessed" }, "used already, or was never given out"},
-		"another token":               {func(k *Token, _ *Member) { k.ID = "../member" }, "used already, or was never given out"},
-		"the id of a member":          {func(_ *Token, m *Member) { m.ID = "b" }, "there is a member b already"},
-		"the id of the one asked":     {func(_ *Token, m *Member) { m.ID = "a" }, "there is a member a already"},
-		"another cluster":             {func(k *Token, _ *Member) { k.Cluster = "other" }, "this is cluster site, not other"},
-		"a witness":                   {func(k *Token, _ *Member) { k.Witness = true }, "another kind of member"},
-		"an address nobody can reach": {func(_ *Token, m *Member) { m.Listen = ":4248" }, "must find this machine"},
+		"another secret":                 {func(k *Token, _ *Member) { k.Secret = "guessed" }, "used already, or was never given out"},
+		"another token":                  {func(k *Token, _ *Member) { k.ID = "../member" }, "used already, or was never given out"},
+		"the id of a member":             {func(_ *Token, m *Member) { m.ID = "b" }, "there is a member b already"},
+		"the id of the one asked":        {func(_ *Token, m *Member) { m.ID = "a" }, "there is a member a already"},
+		"the address of the one asked":   {func(_ *Token, m *Member) { m.Listen = "10.0.0.1:4248" }, "the address 10.0.0.1:4248 is that of member a"},
+		"an address that is in use here": {func(k *Token, m *Member) { m.Listen = k.Address }, "another process listens at"},
+		"another cluster":                {func(k *Token, _ *Member) { k.Cluster = "other" }, "this is cluster site, not other"},
+		"a witness":                      {func(k *Token, _ *Member) { k.Witness = true }, "another kind of member"},
+		"an address nobody can reach":    {func(_ *Token, m *Member) { m.Listen = ":4248" }, "must find this machine"},
 		"another authority": {func(k *Token, _ *Member) {
 			a, err := Authority(stranger)
 			if err != nil {
@@ -165,6 +167,33 @@ func TestWhoIsNotLetIn(t *testing.T) {
 				t.Errorf("the right one afterwards: %v", err)
 			}
 		})
+	}
+}
+
+// The folder is looked at before the token is used, and stays as it was.
+func TestWhoCannotKeepTheAnswerDoesNotAsk(t *testing.T) {
+	t.Parallel()
+	_, give := founded(t, "a")
+	token := give(false)
+	parent := t.TempDir()
+	file := filepath.Join(parent, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{file, filepath.Join(file, "below")} {
+		if _, err := Join(t.Context(), data, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err == nil {
+			t.Errorf("it joins with %s", data)
+		}
+	}
+	deep := filepath.Join(parent, "new", "folder")
+	if _, err := Join(t.Context(), deep, token, Member{ID: "a", Listen: "10.0.0.2:4248"}, Patience{}); !errors.Is(err, ErrRefused) {
+		t.Errorf("the id of a member: %v", err)
+	}
+	if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
+		t.Errorf("%v was left behind, %v", left, err)
+	}
+	if _, err := Join(t.Context(), deep, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err != nil {
+		t.Errorf("the right one afterwards: %v", err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"jaque.sh/jaque/appliance/access"
@@ -26,15 +27,22 @@ type Door struct {
 	Data string
 	// Members returns the ids of the cluster's members at present.
 	Members func(context.Context) ([]string, error)
-	// Barred tells for how long a name cannot come back yet that was taken out; nil = it
-	// is not known.
-	Barred func(ctx context.Context, id string) time.Duration
-	// Admitted tells where the machine listens that was let in with an id and has not
-	// started yet, "" = there is none; nil = it is not known.
-	Admitted func(ctx context.Context, id string) string
+	// Standing tells what the members know of an id and an address; nil = nothing.
+	Standing func(ctx context.Context, id, address string) Standing
 	// Joined is told of a machine that was let in; it may be nil.
 	Joined func(Member)
 	Logger *slog.Logger
+
+	// one is held while a machine is judged and let in: of two that want one id at the
+	// same moment the second one is to find the first.
+	one sync.Mutex
+}
+
+// Standing is what the members know that concerns a machine which wants to join.
+type Standing struct {
+	Barred   time.Duration // for how long its id cannot come back yet, which was taken out
+	Admitted string        // where the machine listens that was let in with its id and has not started yet; "" = there is none
+	Holder   string        // member that runs and has the address that it names; "" = none
 }
 
 // lookForTokens is how often the folder is looked at.
@@ -163,12 +171,17 @@ func (d *Door) admit(ctx context.Context, r *joinRequest) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.one.Lock()
+	defer d.one.Unlock()
 	if err := d.fits(ctx, me, &r.Member, k); err != nil {
 		return nil, err
 	}
 	a, err := d.bundle(me)
 	if err != nil {
 		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("it does not wait for the answer any more: %w", err)
 	}
 	if err := use(d.Data, r.Token); err != nil {
 		return nil, err
@@ -199,29 +212,38 @@ func (d *Door) fits(ctx context.Context, me, other *Member, k *kept) error {
 		id := append(ids, me.ID)[i]
 		return fmt.Errorf("there is a member %s already; choose another id with -engine-id, or take the old one out with `jaque cluster remove %s`", id, id)
 	}
-	if d.Admitted != nil {
-		if at := d.Admitted(ctx, other.ID); at != "" && at != other.Listen {
-			return fmt.Errorf("a machine at %s was let in as %s less than an hour ago and has not started yet; start it, choose another id with -engine-id, or give this machine that address with -cluster-listen", at, other.ID)
-		}
+	if strings.EqualFold(other.Listen, me.Listen) {
+		return taken(me.ID, other.Listen)
 	}
-	return d.barred(ctx, other.ID)
+	if d.Standing == nil {
+		return nil
+	}
+	st := d.Standing(ctx, other.ID, other.Listen)
+	switch {
+	case st.Admitted != "" && st.Admitted != other.Listen:
+		return fmt.Errorf("a machine at %s was let in as %s less than an hour ago and has not started yet; start it, choose another id with -engine-id, or give this machine that address with -cluster-listen", st.Admitted, other.ID)
+	case st.Holder != "":
+		return taken(st.Holder, other.Listen)
+	}
+	return st.barred(other.ID)
+}
+
+// taken is the error for the address of another member.
+func taken(id, address string) error {
+	return fmt.Errorf("the address %s is that of member %s; write where the others reach this machine with -cluster-listen", address, id)
 }
 
 // barWait is how much of the time may be left for a machine to wait at the door.
 const barWait = 25 * time.Second
 
 // barred is an error while a name that was taken out cannot come back.
-func (d *Door) barred(ctx context.Context, id string) error {
-	if d.Barred == nil {
-		return nil
-	}
-	left := d.Barred(ctx, id)
-	if left <= 0 {
+func (s Standing) barred(id string) error {
+	if s.Barred <= 0 {
 		return nil
 	}
 	err := fmt.Errorf("a member %s was taken out less than five minutes ago, and the name cannot come back before %s; join then, with the same token, or choose another id with -engine-id",
-		id, time.Now().Add(left).UTC().Truncate(time.Second).Add(time.Second).Format("15:04:05 MST"))
-	if left <= barWait {
+		id, time.Now().Add(s.Barred).UTC().Truncate(time.Second).Add(time.Second).Format("15:04:05 MST"))
+	if s.Barred <= barWait {
 		return fmt.Errorf("%w; %w", err, errLater)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -84,6 +85,9 @@ func Join(ctx context.Context, data string, t *Token, m Member, p Patience) (*Me
 	if err := unused(data); err != nil {
 		return nil, err
 	}
+	if err := ready(ctx, data, m.Listen); err != nil {
+		return nil, fmt.Errorf("join the cluster: %w", err)
+	}
 	a, err := p.ask(ctx, t, &joinRequest{Token: t.ID, Secret: t.Secret, Member: m})
 	if err != nil {
 		return nil, fmt.Errorf("join cluster %s at %s: %w", t.Cluster, t.Address, err)
@@ -115,6 +119,46 @@ func unused(data string) error {
 	}
 	return nil
 }
+
+// ready says what would keep this machine from being a member, as far as that can be known
+// before the token is used up: that the folder cannot be written, or that somebody here
+// listens at the address already. It leaves nothing behind.
+func ready(ctx context.Context, data, listen string) error {
+	var made []string // folders that are missing, the deepest first
+	for f := data; ; f = filepath.Dir(f) {
+		if _, err := os.Lstat(f); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		made = append(made, f)
+	}
+	err := os.MkdirAll(data, 0o700)
+	if err == nil {
+		var fresh string
+		if fresh, err = os.MkdirTemp(data, ".join-*"); err == nil {
+			err = os.Remove(fresh)
+		}
+	}
+	for _, f := range made {
+		_ = os.Remove(f) // what is not empty is not ours
+	}
+	if err != nil {
+		return fmt.Errorf("the data folder cannot be written: %w; run the command as the user of the process, or name another folder with -data", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, listenWait)
+	defer cancel()
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	switch {
+	case err == nil:
+		return l.Close()
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("another process listens at %s on this machine; stop it, or write another address with -cluster-listen", listen)
+	}
+	return nil // an address that leads here by way of another one, perhaps
+}
+
+// listenWait bounds how long a name is looked up of which this machine makes sure that it
+// is free.
+const listenWait = 5 * time.Second
 
 // ask asks until there is an answer that does not pass by itself.
 func (p Patience) ask(ctx context.Context, t *Token, r *joinRequest) (*answer, error) {

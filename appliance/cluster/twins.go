@@ -131,23 +131,6 @@ func (a *Answers) admissions(members []string, now time.Time) map[string]admitte
 	return out
 }
 
-// Admitted tells for which machine an id is kept that was let in by this member or by
-// another one and has not started yet; "" = for nobody. Case does not count.
-func (a *Answers) Admitted(ctx context.Context, id string) string {
-	st, err := a.Keeper.Status(ctx)
-	if err != nil && st.Cluster == "" {
-		return ""
-	}
-	for _, s := range a.ask(ctx, &st) {
-		for name, in := range s.Admitted {
-			if strings.EqualFold(name, id) && time.Now().Before(in.Until) {
-				return in.Listen
-			}
-		}
-	}
-	return ""
-}
-
 // everybody collects what all say who answer, until those have answered that are awaited
 // and a while is over.
 func everybody(ctx context.Context, sub *nats.Subscription, awaited map[string]bool, linger time.Duration) (all []self) {

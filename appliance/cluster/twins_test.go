@@ -92,7 +92,7 @@ func TestAnIDIsLetInOnce(t *testing.T) {
 	a := &Answers{Conn: nc, Keeper: &keeper{st: st}, Self: Member{ID: "a", Listen: "10.0.0.1:4248"}}
 	answering(t, a)
 	b.admit(Member{ID: "w", Listen: "10.0.0.5:4248"}, time.Now())
-	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a", "b"}, nil }, Admitted: a.Admitted, Logger: a.Logger}
+	d := &Door{Data: data, Members: func(context.Context) ([]string, error) { return []string{"a", "b"}, nil }, Standing: a.Standing, Logger: a.Logger}
 	me, err := Read(data)
 	if err != nil {
 		t.Fatal(err)
@@ -101,6 +101,9 @@ func TestAnIDIsLetInOnce(t *testing.T) {
 		{"w", "10.0.0.6:4248", "a machine at 10.0.0.5:4248 was let in as w"},
 		{"W", "10.0.0.6:4248", "a machine at 10.0.0.5:4248 was let in as W"},
 		{"w", "10.0.0.5:4248", ""}, // the same machine again
+		{"v", "10.0.0.5:4248", ""}, // it was given another name
+		{"v", "10.0.0.2:4248", "the address 10.0.0.2:4248 is that of member b"},
+		{"v", "10.0.0.1:4248", "the address 10.0.0.1:4248 is that of member a"},
 		{"v", "10.0.0.6:4248", ""},
 		{"B", "10.0.0.6:4248", "there is a member b already"},
 	} {
@@ -113,8 +116,8 @@ func TestAnIDIsLetInOnce(t *testing.T) {
 		t.Errorf("it is a member, and kept for: %v", left)
 	}
 	b.admit(Member{ID: "w", Listen: "10.0.0.5:4248"}, time.Now().Add(-admission))
-	if at := a.Admitted(t.Context(), "w"); at != "" {
-		t.Errorf("an hour later it is kept for %s", at)
+	if s := a.Standing(t.Context(), "w", "10.0.0.6:4248"); s.Admitted != "" {
+		t.Errorf("an hour later it is kept for %s", s.Admitted)
 	}
 }
 
