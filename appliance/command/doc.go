@@ -4,6 +4,6 @@
 //
 // It owns how a command is written and read, which commands may be sent at all, how a
 // message that the server delivers from its store is told from one that somebody sent,
-// and the watch over a subscription. It knows nothing of subjects and of what becomes
-// of a command. Start reading at Part.
+// the watch over a subscription, and the engine's end of a way. It knows nothing of
+// subjects and of what becomes of a command. Start reading at Part, and at Inlet.
 package command

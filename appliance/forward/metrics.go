@@ -1,14 +1,14 @@
 package forward
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
 
-// What an engine does with a command that another one forwarded.
-const (
-	outTaken   = "taken"
-	outRefused = "refused" // it cannot be read; counts messages
-	outBusy    = "busy"    // too many at once, or the engine stops
-	outForeign = "foreign" // no engine sent it; counts messages
+	"jaque.sh/jaque/appliance/command"
 )
+
+// outTaken counts the commands that an engine carries out for another one; beside it stand
+// the outcomes of every way, of which refused and foreign count messages.
+const outTaken = "taken"
 
 // sending is what a client counts.
 type sending struct{ messages prometheus.Counter }
@@ -25,14 +25,7 @@ func newSending(reg prometheus.Registerer) *sending {
 
 // newReceived makes the counter of a server, with every label value at zero.
 func newReceived(reg prometheus.Registerer) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "jaque_forward_received_total", Help: "Commands that other engines forwarded to this one, by what it did with them; refused and foreign count messages.",
-	}, []string{"outcome"})
-	for _, o := range []string{outTaken, outRefused, outBusy, outForeign} {
-		c.WithLabelValues(o)
-	}
-	if reg != nil {
-		reg.MustRegister(c)
-	}
-	return c
+	return command.Counter(reg, "jaque_forward_received_total",
+		"Commands that other engines forwarded to this one, by what it did with them; refused and foreign count messages.",
+		outTaken, command.Refused, command.Busy, command.Foreign)
 }

@@ -13,8 +13,6 @@ import (
 	"jaque.sh/jaque/appliance/command"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
-	"jaque.sh/jaque/appliance/service"
-	"jaque.sh/jaque/appliance/throttle"
 )
 
 // Engine carries out what other engines forwarded.
@@ -44,11 +42,9 @@ type ServerOptions struct {
 
 // Server takes forwarded commands for an engine.
 type Server struct {
-	nc      *nats.Conn
-	opts    ServerOptions
-	metrics *prometheus.CounterVec
-	told    throttle.Lines
-	under   sync.WaitGroup
+	opts  ServerOptions
+	in    command.Inlet
+	under sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	lines   map[object.ID][]work
@@ -80,47 +76,33 @@ func NewServer(nc *nats.Conn, o ServerOptions) (*Server, error) {
 	if o.Waiting <= 0 {
 		o.Waiting = 10_000
 	}
-	return &Server{nc: nc, opts: o, metrics: newReceived(o.Registerer), lines: map[object.ID][]work{}}, nil
+	s := &Server{opts: o, lines: map[object.ID][]work{}}
+	s.in = command.Inlet{
+		Conn: nc, Subject: Subject(o.Prefix, o.ID), Kind: "forwarded", Receive: s.receive, Wait: s.wait,
+		Logger: o.Logger, Received: newReceived(o.Registerer),
+	}
+	return s, nil
 }
 
 // Run takes commands until ctx ends, then waits for those under way. It fails when its
 // subscription or its connection ends by itself.
-func (s *Server) Run(ctx context.Context, ready func()) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	// One subscription, whose messages come one after the other: their order is that of
-	// the commands.
-	sub, err := s.nc.Subscribe(Subject(s.opts.Prefix, s.opts.ID), func(m *nats.Msg) { s.receive(work, m) })
-	if err != nil {
-		return fmt.Errorf("listen for forwarded commands: %w", err)
-	}
-	if err = command.NewWatch(s.nc, sub).Run(ctx, ready); err != nil {
-		err = service.Fail(ctx, err) // before it is waited for what is under way
-	}
+func (s *Server) Run(ctx context.Context, ready func()) error { return s.in.Run(ctx, ready) }
+
+// wait takes nothing more and waits for the commands under way.
+func (s *Server) wait() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.under.Wait()
-	return err
 }
 
 // receive puts the commands of a message into the lines of their objects, or says why
 // not. It never waits for what becomes of them.
 func (s *Server) receive(ctx context.Context, m *nats.Msg) {
-	if !command.Sent(m) {
-		s.metrics.WithLabelValues(outForeign).Inc()
-		if left, ok := s.told.Let(""); ok {
-			s.opts.Logger.Warn("a message is no forwarded command, nobody waits for its answer", "subject", m.Subject, "bytes", len(m.Data), "left_out", left)
-		}
-		return
-	}
 	from, commands, err := decode(m.Data, mostCommands)
 	switch {
 	case err != nil:
-		s.metrics.WithLabelValues(outRefused).Inc()
-		if left, ok := s.told.Let("unreadable"); ok {
-			s.opts.Logger.Warn("forwarded commands cannot be carried out", "from", from, "bytes", len(m.Data), "err", err, "left_out", left)
-		}
+		s.in.TurnAway(command.Refused, 1, "unreadable", "forwarded commands cannot be carried out", "from", from, "bytes", len(m.Data), "err", err)
 		s.refuse(m, &Failure{Code: Refused, Text: fmt.Sprintf("engine %s: %v", s.opts.ID, err)})
 	case s.opts.Over():
 		// What came in while this process was held up must not be done by it.
@@ -128,16 +110,13 @@ func (s *Server) receive(ctx context.Context, m *nats.Msg) {
 	case !s.enqueue(ctx, m, commands):
 		s.sendBack(from, m, len(commands), Busy)
 	default:
-		s.metrics.WithLabelValues(outTaken).Add(float64(len(commands)))
+		s.in.Received.WithLabelValues(outTaken).Add(float64(len(commands)))
 	}
 }
 
 // sendBack says that nothing of a message is done.
 func (s *Server) sendBack(from string, m *nats.Msg, n int, why Code) {
-	s.metrics.WithLabelValues(outBusy).Add(float64(n))
-	if left, ok := s.told.Let(string(why)); ok {
-		s.opts.Logger.Warn("forwarded commands were sent back", "from", from, "commands", n, "why", string(why), "left_out", left)
-	}
+	s.in.TurnAway(command.Busy, n, string(why), "forwarded commands were sent back", "from", from, "commands", n, "why", string(why))
 	s.refuse(m, &Failure{Code: why})
 }
 
@@ -195,13 +174,10 @@ func (s *Server) refuse(m *nats.Msg, f *Failure) {
 	s.reply(m.Reply, answer{All: &all})
 }
 
-// reply answers whoever forwarded commands, in an inbox: what a sender may not publish
-// on, this process does not publish for it.
+// reply answers whoever forwarded commands.
 func (s *Server) reply(to string, a answer) {
 	a.Engine = s.opts.ID
-	if err := s.nc.Publish(to, a.encode()); err != nil {
-		s.opts.Logger.Warn("forwarded commands could not be answered", "err", err)
-	}
+	s.in.Reply(to, a.encode())
 }
 
 // answering sends what became of the commands of a message: at once what is known, and

@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"jaque.sh/jaque/appliance/command"
+	"jaque.sh/jaque/appliance/command/rig"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
@@ -30,7 +32,7 @@ func TestC1AForwardedCommandReachesTheOwnerOnceAndItsOutcomeComesBack(t *testing
 		return nil
 	}}
 	c, srv, s := pair(t, e, ServerOptions{})
-	watcher := dial(t, s)
+	watcher := rig.Dial(t, s)
 	heard, err := watcher.SubscribeSync("jaque.cmd.>")
 	if err != nil || heard.SetPendingLimits(-1, -1) != nil || watcher.Flush() != nil { // the others have their own connections
 		t.Fatal(err)
@@ -46,7 +48,7 @@ func TestC1AForwardedCommandReachesTheOwnerOnceAndItsOutcomeComesBack(t *testing
 	if e.count() != 2 || e.took[0].ID != "one" || e.took[0].Action.Command != ack("", "").Action.Command {
 		t.Errorf("the owner took %+v", e.took)
 	}
-	if n := testutil.ToFloat64(srv.metrics.WithLabelValues(outTaken)); n != 2 {
+	if n := testutil.ToFloat64(srv.in.Received.WithLabelValues(outTaken)); n != 2 {
 		t.Errorf("%v commands are counted, want 2", n)
 	}
 	for range 2 {
@@ -60,15 +62,15 @@ func TestC1AForwardedCommandReachesTheOwnerOnceAndItsOutcomeComesBack(t *testing
 }
 
 func TestAnEngineThatIsNotThereIsAnErrorAtOnce(t *testing.T) {
-	s := serve(t, server.Options{})
-	c := client(t, dial(t, s), ClientOptions{})
+	s := rig.Serve(t, server.Options{})
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	began := time.Now()
 	_, err := c.Forward(soon(t), "e2", ack("one", "a"))
 	if !errors.Is(err, ErrUnreached) || errors.Is(err, ErrUnanswered) || time.Since(began) > 5*time.Second {
 		t.Errorf("%v after %s, want ErrUnreached at once", err, time.Since(began))
 	}
 	away := make(chan struct{})
-	nc := dial(t, s, nats.DisconnectErrHandler(func(*nats.Conn, error) { close(away) }), nats.MaxReconnects(-1), nats.ReconnectWait(time.Minute))
+	nc := rig.Dial(t, s, nats.DisconnectErrHandler(func(*nats.Conn, error) { close(away) }), nats.MaxReconnects(-1), nats.ReconnectWait(time.Minute))
 	c = client(t, nc, ClientOptions{})
 	s.Shutdown()
 	<-away
@@ -223,7 +225,7 @@ func TestMoreCommandsThanAnEngineTakesAreSentBack(t *testing.T) {
 	if _, err := c.Forward(soon(t), "e2", ack("y", "c")); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
-	if n := testutil.ToFloat64(srv.metrics.WithLabelValues(outBusy)); n != 1 {
+	if n := testutil.ToFloat64(srv.in.Received.WithLabelValues(command.Busy)); n != 1 {
 		t.Errorf("%v are counted as sent back, want 1", n)
 	}
 }
@@ -241,11 +243,11 @@ func TestAnEngineThatIsOverTakesNothing(t *testing.T) {
 }
 
 func TestAStopWaitsForWhatIsUnderWay(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	hold, began := make(chan struct{}), make(chan struct{})
 	e := &taker{do: func(context.Context, Command) *Failure { close(began); <-hold; return nil }}
-	stop, _ := run(t, engine(t, dial(t, s), ServerOptions{Engine: e}).Run)
-	c := client(t, dial(t, s), ClientOptions{})
+	stop, _ := rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{Engine: e}).Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	done := make(chan error, 1)
 	go func() { _, err := c.Forward(soon(t), "e2", ack("x", "a")); done <- err }()
 	<-began
@@ -285,10 +287,10 @@ func TestLongAnswersComeInSeveralMessages(t *testing.T) {
 }
 
 func TestACommandThatDoesNotFitIntoAMessageSaysSo(t *testing.T) {
-	s := serve(t, server.Options{MaxPayload: 2000})
+	s := rig.Serve(t, server.Options{MaxPayload: 2000})
 	e := &taker{}
-	run(t, engine(t, dial(t, s), ServerOptions{Engine: e}).Run)
-	c := client(t, dial(t, s), ClientOptions{})
+	rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{Engine: e}).Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	big := ack("x", "a")
 	big.Action.Command = fold.AddComment{Text: strings.Repeat("x", 2000)}
 	if _, err := c.Forward(soon(t), "e2", big); !is(err, Refused) || !strings.Contains(err.Error(), "send shorter texts") {
@@ -315,36 +317,22 @@ func TestWhatIsNoCommandForAnObjectIsNotSent(t *testing.T) {
 }
 
 func TestInstallationsOnOneServerDoNotHearEachOther(t *testing.T) {
-	s := serve(t, server.Options{})
-	run(t, engine(t, dial(t, s), ServerOptions{Prefix: "lab", Engine: &taker{}}).Run)
-	if _, err := client(t, dial(t, s), ClientOptions{}).Forward(soon(t), "e2", ack("x", "a")); !errors.Is(err, ErrUnreached) {
+	s := rig.Serve(t, server.Options{})
+	rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{Prefix: "lab", Engine: &taker{}}).Run)
+	if _, err := client(t, rig.Dial(t, s), ClientOptions{}).Forward(soon(t), "e2", ack("x", "a")); !errors.Is(err, ErrUnreached) {
 		t.Errorf("without the prefix: %v, want ErrUnreached", err)
 	}
-	if _, err := client(t, dial(t, s), ClientOptions{Prefix: "lab"}).Forward(soon(t), "e2", ack("x", "a")); err != nil {
+	if _, err := client(t, rig.Dial(t, s), ClientOptions{Prefix: "lab"}).Forward(soon(t), "e2", ack("x", "a")); err != nil {
 		t.Errorf("with the prefix: %v", err)
 	}
 }
 
 func TestAServiceWhoseSubscriptionEndsByItselfFails(t *testing.T) {
-	s := serve(t, server.Options{})
-	for name, end := range map[string]func(nc *nats.Conn) error{
-		"the connection is closed":  func(nc *nats.Conn) error { nc.Close(); return nil },
-		"the connection is drained": func(nc *nats.Conn) error { return nc.Drain() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			nc := dial(t, s)
-			_, served := run(t, engine(t, nc, ServerOptions{Engine: &taker{}}).Run)
-			_, listened := run(t, client(t, nc, ClientOptions{}).Run)
-			if err := end(nc); err != nil {
-				t.Fatal(err)
-			}
-			for _, ended := range []<-chan error{served, listened} {
-				if err := <-ended; err == nil {
-					t.Error("the service ended without an error although nobody stopped it")
-				}
-			}
-		})
-	}
+	rig.End(t, rig.Serve(t, server.Options{}), func(t *testing.T, nc *nats.Conn) []<-chan error {
+		_, served := rig.Run(t, engine(t, nc, ServerOptions{Engine: &taker{}}).Run)
+		_, listened := rig.Run(t, client(t, nc, ClientOptions{}).Run)
+		return []<-chan error{served, listened}
+	})
 }
 
 func TestBothEndsNeedAName(t *testing.T) {

@@ -11,37 +11,12 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"jaque.sh/jaque/appliance/command/rig"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
-
-// serve runs a server on a free port of the loopback.
-func serve(t testing.TB, o server.Options) *server.Server {
-	t.Helper()
-	o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", -1, true, true
-	s, err := server.NewServer(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s
-}
-
-func dial(t testing.TB, s *server.Server, o ...nats.Option) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(s.ClientURL(), append(o, nats.ReconnectBufSize(-1), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
 
 // taker is an engine that notes what it takes, and does with it what it is told to.
 type taker struct {
@@ -65,21 +40,6 @@ func (e *taker) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.took)
-}
-
-// run runs a service of the package and returns a function that stops it and its
-// error.
-func run(t testing.TB, service func(context.Context, func()) error) (stop func() error, ended <-chan error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- service(ctx, func() { close(ready) }) }()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatalf("the service ended at once: %v", err)
-	}
-	return func() error { cancel(); return <-done }, done
 }
 
 func engine(t testing.TB, nc *nats.Conn, o ServerOptions) *Server {
@@ -109,16 +69,16 @@ func client(t testing.TB, nc *nats.Conn, o ClientOptions) *Client {
 // pair is an engine that takes and one that sends.
 func pair(t testing.TB, e *taker, o ServerOptions) (*Client, *Server, *server.Server) {
 	t.Helper()
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	o.Engine = e
-	srv := engine(t, dial(t, s), o)
-	stop, _ := run(t, srv.Run)
+	srv := engine(t, rig.Dial(t, s), o)
+	stop, _ := rig.Run(t, srv.Run)
 	t.Cleanup(func() {
 		if err := stop(); err != nil {
 			t.Errorf("a stop: %v", err)
 		}
 	})
-	return client(t, dial(t, s), ClientOptions{}), srv, s
+	return client(t, rig.Dial(t, s), ClientOptions{}), srv, s
 }
 
 func ack(id string, o object.ID) Command {

@@ -10,23 +10,24 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"jaque.sh/jaque/appliance/command/rig"
 	"jaque.sh/jaque/appliance/core/object"
 )
 
 // C3, S143: of three engines exactly one claims each command and carries it out once.
 // What the claimer takes along when it dies is lost, and whoever waits for it is told.
 func TestC3OneOfThreeEnginesHasEachCommandAndOneThatDiesTakesItAlong(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	hold := make(chan struct{})
 	engines, conns := map[string]*held{}, map[string]*nats.Conn{}
 	for _, id := range []string{"e1", "e2", "e3"} {
-		engines[id], conns[id] = &held{hold: hold}, dial(t, s)
-		run(t, engine(t, conns[id], ServerOptions{ID: id, Engine: engines[id]}).Run)
+		engines[id], conns[id] = &held{hold: hold}, rig.Dial(t, s)
+		rig.Run(t, engine(t, conns[id], ServerOptions{ID: id, Engine: engines[id]}).Run)
 	}
 	now := time.Now()
 	tracker := NewTracker(func() time.Time { return now })
 	ended := make(chan Outcome, 100)
-	c := client(t, dial(t, s), ClientOptions{Ended: func(o Outcome) { tracker.Ended(o); ended <- o }})
+	c := client(t, rig.Dial(t, s), ClientOptions{Ended: func(o Outcome) { tracker.Ended(o); ended <- o }})
 	submit := func(o object.ID) string {
 		id := NewID()
 		tracker.Add(id, 1)

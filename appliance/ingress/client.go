@@ -80,9 +80,9 @@ func outcome(err error) string {
 	case err == nil:
 		return outClaimed
 	case errors.Is(err, ErrRefused):
-		return outRefused
+		return command.Refused
 	case errors.Is(err, ErrBusy):
-		return outBusy
+		return command.Busy
 	case errors.Is(err, ErrNoEngine):
 		return outNoEngine
 	}

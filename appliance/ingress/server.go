@@ -3,7 +3,6 @@ package ingress
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/command"
-	"jaque.sh/jaque/appliance/service"
-	"jaque.sh/jaque/appliance/throttle"
 )
 
 // Engine carries out what was submitted.
@@ -40,11 +37,10 @@ type ServerOptions struct {
 
 // Server claims submitted commands for an engine.
 type Server struct {
-	nc      *nats.Conn
-	opts    ServerOptions
-	metrics *prometheus.CounterVec
-	places  chan struct{}
-	lines   throttle.Lines // what others can cause
+	opts   ServerOptions
+	in     command.Inlet
+	places chan struct{}
+	under  sync.WaitGroup
 }
 
 // NewServer returns a server on a connection. It subscribes to nothing before Run.
@@ -64,70 +60,51 @@ func NewServer(nc *nats.Conn, o ServerOptions) (*Server, error) {
 	if o.Parallel <= 0 {
 		o.Parallel = 64
 	}
-	return &Server{nc: nc, opts: o, metrics: newReceived(o.Registerer), places: make(chan struct{}, o.Parallel)}, nil
+	s := &Server{opts: o, places: make(chan struct{}, o.Parallel)}
+	s.in = command.Inlet{
+		Conn: nc, Subject: Subject(o.Prefix), Group: group, Kind: "submitted", Receive: s.receive, Wait: s.wait,
+		Logger: o.Logger, Received: newReceived(o.Registerer),
+	}
+	return s, nil
 }
 
 // Run claims commands until ctx ends, then waits for those under way. It fails
 // when its subscription or its connection ends by itself.
-func (s *Server) Run(ctx context.Context, ready func()) error {
-	work, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	var under sync.WaitGroup
-	sub, err := s.nc.QueueSubscribe(Subject(s.opts.Prefix), group, func(m *nats.Msg) { s.receive(work, m, &under) })
-	if err != nil {
-		return fmt.Errorf("listen for commands: %w", err)
-	}
-	if err = command.NewWatch(s.nc, sub).Run(ctx, ready); err != nil {
-		err = service.Fail(ctx, err) // before it is waited for what is under way
-	}
-	// Nothing is claimed any more, so that the group of goroutines does not grow.
+func (s *Server) Run(ctx context.Context, ready func()) error { return s.in.Run(ctx, ready) }
+
+// wait takes every place, so that the group of goroutines does not grow, and waits for the
+// commands under way.
+func (s *Server) wait() {
 	for range cap(s.places) {
 		s.places <- struct{}{}
 	}
-	under.Wait()
-	return err
+	s.under.Wait()
 }
 
 // receive claims a command or says why not, and carries it out beside.
-func (s *Server) receive(ctx context.Context, m *nats.Msg, under *sync.WaitGroup) {
-	if !command.Sent(m) {
-		s.metrics.WithLabelValues(outForeign).Inc()
-		if left, ok := s.lines.Let("foreign"); ok {
-			s.opts.Logger.Warn("a message is no submitted command, nobody waits for its answer", "subject", m.Subject, "bytes", len(m.Data), "left_out", left)
-		}
-		return
-	}
+func (s *Server) receive(ctx context.Context, m *nats.Msg) {
 	c, err := Decode(m.Data)
-	if err != nil {
-		s.metrics.WithLabelValues(outRefused).Inc()
-		if left, ok := s.lines.Let("unreadable"); ok {
-			s.opts.Logger.Warn("a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err, "left_out", left)
-		}
+	switch {
+	case err != nil:
+		s.in.TurnAway(command.Refused, 1, "unreadable", "a submitted command cannot be carried out", "id", c.ID, "from", c.From, "bytes", len(m.Data), "err", err)
 		s.reply(m, answer{State: refused, Why: err.Error()})
 		return
-	}
-	if s.opts.Over() {
+	case s.opts.Over():
 		// What came in while this process was held up must not be done by it.
-		s.metrics.WithLabelValues(outBusy).Inc()
-		if left, ok := s.lines.Let("over"); ok {
-			s.opts.Logger.Warn("a submitted command is not taken any more, this engine stops", "id", c.ID, "from", c.From, "left_out", left)
-		}
+		s.in.TurnAway(command.Busy, 1, "over", "a submitted command is not taken any more, this engine stops", "id", c.ID, "from", c.From)
 		s.reply(m, answer{State: busy})
 		return
 	}
 	select {
 	case s.places <- struct{}{}:
 	default:
-		s.metrics.WithLabelValues(outBusy).Inc()
-		if left, ok := s.lines.Let("busy"); ok {
-			s.opts.Logger.Warn("too many submitted commands at once, one was sent back", "id", c.ID, "from", c.From, "under_way", cap(s.places), "left_out", left)
-		}
+		s.in.TurnAway(command.Busy, 1, "busy", "too many submitted commands at once, one was sent back", "id", c.ID, "from", c.From, "under_way", cap(s.places))
 		s.reply(m, answer{State: busy})
 		return
 	}
-	s.metrics.WithLabelValues(outClaimed).Inc()
+	s.in.Received.WithLabelValues(outClaimed).Inc()
 	s.reply(m, answer{State: claimed})
-	under.Go(func() {
+	s.under.Go(func() {
 		defer func() { <-s.places }()
 		s.carryOut(ctx, &c, m)
 	})
@@ -141,12 +118,9 @@ func (s *Server) carryOut(ctx context.Context, c *Command, m *nats.Msg) {
 	s.reply(m, answer{State: ended, Total: o.Total, Refused: o.Refused, Unknown: o.Unknown, Failures: o.Failures})
 }
 
-// reply answers whoever submitted a command, in an inbox: what a sender may not publish
-// on, this process does not publish for it. It may be gone; the log says what became of
+// reply answers whoever submitted a command. It may be gone; the log says what became of
 // the command in any case.
 func (s *Server) reply(m *nats.Msg, a answer) {
 	a.Engine = s.opts.ID
-	if err := s.nc.Publish(m.Reply, a.encode()); err != nil {
-		s.opts.Logger.Warn("a submitted command could not be answered", "state", a.State, "err", err)
-	}
+	s.in.Reply(m.Reply, a.encode())
 }

@@ -13,39 +13,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"jaque.sh/jaque/appliance/command/rig"
 	"jaque.sh/jaque/appliance/core/fold"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/operate"
 )
-
-// serve runs a server on a free port of the loopback.
-func serve(t *testing.T, o server.Options) *server.Server {
-	t.Helper()
-	o.Host, o.NoSigs, o.NoLog = "127.0.0.1", true, true
-	if o.Port == 0 {
-		o.Port = -1
-	}
-	s, err := server.NewServer(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
-	}
-	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	return s
-}
-
-func dial(t *testing.T, s *server.Server, o ...nats.Option) *nats.Conn {
-	t.Helper()
-	nc, err := nats.Connect(s.ClientURL(), append(o, nats.ReconnectBufSize(-1), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
 
 // taker is an engine that takes everything and fails what it is told to.
 type taker struct {
@@ -69,21 +41,6 @@ func (e *taker) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.took)
-}
-
-// run runs a service of the package and returns a function that stops it and its
-// error.
-func run(t *testing.T, service func(context.Context, func()) error) (stop func() error, ended <-chan error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- service(ctx, func() { close(ready) }) }()
-	select {
-	case <-ready:
-	case err := <-done:
-		t.Fatalf("the service ended at once: %v", err)
-	}
-	return func() error { cancel(); return <-done }, done
 }
 
 func engine(t *testing.T, nc *nats.Conn, o ServerOptions) *Server {
@@ -112,14 +69,14 @@ func ack(ids ...object.ID) (all []operate.Action) {
 }
 
 func TestExactlyOneEngineClaimsACommandAndSaysWhatBecameOfIt(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	e1, e2 := &taker{}, &taker{fails: []Failure{{Index: 1, Object: "b", Why: "no such object"}}}
 	e1.fails = e2.fails
-	stop1, _ := run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: e1}).Run)
-	stop2, _ := run(t, engine(t, dial(t, s), ServerOptions{ID: "e2", Engine: e2}).Run)
+	stop1, _ := rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e1", Engine: e1}).Run)
+	stop2, _ := rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e2", Engine: e2}).Run)
 	outcomes := make(chan Outcome, 64)
-	c := client(t, dial(t, s), ClientOptions{From: "ui01", Ended: func(o Outcome) { outcomes <- o }})
-	stop, _ := run(t, c.Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{From: "ui01", Ended: func(o Outcome) { outcomes <- o }})
+	stop, _ := rig.Run(t, c.Run)
 	ids := map[string]bool{}
 	for range 40 {
 		id := NewID()
@@ -149,7 +106,7 @@ func TestExactlyOneEngineClaimsACommandAndSaysWhatBecameOfIt(t *testing.T) {
 }
 
 func TestWithoutAnEngineACommandIsRefusedAtOnce(t *testing.T) {
-	c := client(t, dial(t, serve(t, server.Options{})), ClientOptions{})
+	c := client(t, rig.Dial(t, rig.Serve(t, server.Options{})), ClientOptions{})
 	began := time.Now()
 	if err := c.Submit(t.Context(), NewID(), ack("a")); !errors.Is(err, ErrNoEngine) || time.Since(began) > ClaimTimeout {
 		t.Errorf("%v after %s, want ErrNoEngine at once", err, time.Since(began))
@@ -157,9 +114,9 @@ func TestWithoutAnEngineACommandIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestAServerThatIsAwayIsSaidInWords(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	away := make(chan struct{})
-	nc := dial(t, s, nats.DisconnectErrHandler(func(*nats.Conn, error) { close(away) }), nats.MaxReconnects(-1), nats.ReconnectWait(time.Minute))
+	nc := rig.Dial(t, s, nats.DisconnectErrHandler(func(*nats.Conn, error) { close(away) }), nats.MaxReconnects(-1), nats.ReconnectWait(time.Minute))
 	c := client(t, nc, ClientOptions{})
 	s.Shutdown()
 	<-away
@@ -170,12 +127,12 @@ func TestAServerThatIsAwayIsSaidInWords(t *testing.T) {
 }
 
 func TestAnEngineThatDoesNotAnswerInTimeMayStillHaveTheCommand(t *testing.T) {
-	s := serve(t, server.Options{})
-	silent := dial(t, s)
+	s := rig.Serve(t, server.Options{})
+	silent := rig.Dial(t, s)
 	if _, err := silent.QueueSubscribe(Subject(""), group, func(*nats.Msg) {}); err != nil || silent.Flush() != nil {
 		t.Fatal(err)
 	}
-	c := client(t, dial(t, s), ClientOptions{})
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := c.Submit(ctx, NewID(), ack("a")); !errors.Is(err, ErrUnclaimed) || errors.Is(err, ErrNoEngine) {
@@ -184,10 +141,10 @@ func TestAnEngineThatDoesNotAnswerInTimeMayStillHaveTheCommand(t *testing.T) {
 }
 
 func TestMoreCommandsThanAnEngineTakesAreSentBack(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	e := &taker{hold: make(chan struct{})}
-	stop, _ := run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: e, Parallel: 2}).Run)
-	c := client(t, dial(t, s), ClientOptions{})
+	stop, _ := rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e1", Engine: e, Parallel: 2}).Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	for i, want := range []error{nil, nil, ErrBusy} {
 		if err := c.Submit(t.Context(), NewID(), ack("a")); !errors.Is(err, want) {
 			t.Errorf("command %d: %v, want %v", i, err, want)
@@ -203,9 +160,9 @@ func TestMoreCommandsThanAnEngineTakesAreSentBack(t *testing.T) {
 }
 
 func TestACommandThatDoesNotFitIntoAMessageSaysSo(t *testing.T) {
-	s := serve(t, server.Options{MaxPayload: 2000})
-	run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: &taker{}}).Run)
-	c := client(t, dial(t, s), ClientOptions{})
+	s := rig.Serve(t, server.Options{MaxPayload: 2000})
+	rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e1", Engine: &taker{}}).Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{})
 	err := c.Submit(t.Context(), NewID(), []operate.Action{{Object: "a", Command: fold.AddComment{Text: strings.Repeat("x", 2000)}}})
 	var big *TooBig
 	if !errors.As(err, &big) || !errors.Is(err, ErrRefused) || big.Limit != 2000 || !strings.Contains(err.Error(), "fewer objects") {
@@ -217,10 +174,10 @@ func TestACommandThatDoesNotFitIntoAMessageSaysSo(t *testing.T) {
 }
 
 func TestWhatAnEngineCannotReadIsNotCarriedOut(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	e := &taker{}
-	run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: e}).Run)
-	nc := dial(t, s)
+	rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e1", Engine: e}).Run)
+	nc := rig.Dial(t, s)
 	for _, text := range []string{`{"v":7}`, `rm -rf`, ``} {
 		m, err := nc.Request(Subject(""), []byte(text), 5*time.Second)
 		if err != nil {
@@ -239,51 +196,35 @@ func TestWhatAnEngineCannotReadIsNotCarriedOut(t *testing.T) {
 }
 
 func TestInstallationsOnOneServerDoNotHearEachOther(t *testing.T) {
-	s := serve(t, server.Options{})
-	run(t, engine(t, dial(t, s), ServerOptions{Prefix: "lab", ID: "e1", Engine: &taker{}}).Run)
-	if err := client(t, dial(t, s), ClientOptions{}).Submit(t.Context(), NewID(), ack("a")); !errors.Is(err, ErrNoEngine) {
+	s := rig.Serve(t, server.Options{})
+	rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{Prefix: "lab", ID: "e1", Engine: &taker{}}).Run)
+	if err := client(t, rig.Dial(t, s), ClientOptions{}).Submit(t.Context(), NewID(), ack("a")); !errors.Is(err, ErrNoEngine) {
 		t.Errorf("without the prefix: %v, want ErrNoEngine", err)
 	}
-	if err := client(t, dial(t, s), ClientOptions{Prefix: "lab"}).Submit(t.Context(), NewID(), ack("a")); err != nil {
+	if err := client(t, rig.Dial(t, s), ClientOptions{Prefix: "lab"}).Submit(t.Context(), NewID(), ack("a")); err != nil {
 		t.Errorf("with the prefix: %v", err)
 	}
 }
 
 func TestAServiceWhoseSubscriptionEndsByItselfFails(t *testing.T) {
-	s := serve(t, server.Options{})
-	for name, end := range map[string]func(nc *nats.Conn){
-		"the connection is closed": func(nc *nats.Conn) { nc.Close() },
-		"the connection is drained": func(nc *nats.Conn) {
-			if err := nc.Drain(); err != nil {
-				t.Error(err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			nc := dial(t, s)
-			_, served := run(t, engine(t, nc, ServerOptions{ID: "e1", Engine: &taker{}}).Run)
-			_, listened := run(t, client(t, nc, ClientOptions{}).Run)
-			end(nc)
-			for _, ended := range []<-chan error{served, listened} {
-				if err := <-ended; err == nil {
-					t.Error("the service ended without an error although nobody stopped it")
-				}
-			}
-		})
-	}
+	rig.End(t, rig.Serve(t, server.Options{}), func(t *testing.T, nc *nats.Conn) []<-chan error {
+		_, served := rig.Run(t, engine(t, nc, ServerOptions{ID: "e1", Engine: &taker{}}).Run)
+		_, listened := rig.Run(t, client(t, nc, ClientOptions{}).Run)
+		return []<-chan error{served, listened}
+	})
 }
 
 func TestAfterADisconnectCommandsAreTakenAgain(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	port := s.Addr().String()
 	quick := []nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(5 * time.Millisecond), nats.ReconnectJitter(0, 0)}
 	gone, back := make(chan struct{}, 2), make(chan struct{}, 2)
 	quick = append(quick, nats.ReconnectHandler(func(*nats.Conn) { back <- struct{}{} }),
 		nats.DisconnectErrHandler(func(*nats.Conn, error) { gone <- struct{}{} }))
 	e := &taker{}
-	listening := dial(t, s, quick...)
-	run(t, engine(t, listening, ServerOptions{ID: "e1", Engine: e}).Run)
-	c := client(t, dial(t, s, quick...), ClientOptions{})
+	listening := rig.Dial(t, s, quick...)
+	rig.Run(t, engine(t, listening, ServerOptions{ID: "e1", Engine: e}).Run)
+	c := client(t, rig.Dial(t, s, quick...), ClientOptions{})
 	s.Shutdown()
 	s.WaitForShutdown()
 	<-gone
@@ -295,7 +236,7 @@ func TestAfterADisconnectCommandsAreTakenAgain(t *testing.T) {
 	if _, err := fmt.Sscanf(port[strings.LastIndexByte(port, ':')+1:], "%d", &n); err != nil {
 		t.Fatal(err)
 	}
-	serve(t, server.Options{Port: n})
+	rig.Serve(t, server.Options{Port: n})
 	<-back
 	<-back
 	if err := listening.Flush(); err != nil {
@@ -307,11 +248,11 @@ func TestAfterADisconnectCommandsAreTakenAgain(t *testing.T) {
 }
 
 func TestASubscriptionThatTheServerForbidsEndsTheService(t *testing.T) {
-	s := serve(t, server.Options{Users: []*server.User{{
+	s := rig.Serve(t, server.Options{Users: []*server.User{{
 		Username: "u", Password: "p",
 		Permissions: &server.Permissions{Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}},
 	}}})
-	nc := dial(t, s, nats.UserInfo("u", "p"))
+	nc := rig.Dial(t, s, nats.UserInfo("u", "p"))
 	srv := engine(t, nc, ServerOptions{ID: "e1", Engine: &taker{}})
 	if err := srv.Run(t.Context(), func() { t.Error("the service became ready") }); !errors.Is(err, nats.ErrPermissionViolation) {
 		t.Errorf("%v, want that the server forbids it", err)
@@ -329,12 +270,12 @@ func TestAServerNeedsAnEngineAndAName(t *testing.T) {
 // An engine that was held up reads what was sent to it meanwhile although it has been
 // replaced.
 func TestAnEngineThatIsOverTakesNothing(t *testing.T) {
-	s := serve(t, server.Options{})
+	s := rig.Serve(t, server.Options{})
 	e := &taker{}
 	var over atomic.Bool
-	stop, _ := run(t, engine(t, dial(t, s), ServerOptions{ID: "e1", Engine: e, Over: over.Load}).Run)
-	c := client(t, dial(t, s), ClientOptions{})
-	end, _ := run(t, c.Run)
+	stop, _ := rig.Run(t, engine(t, rig.Dial(t, s), ServerOptions{ID: "e1", Engine: e, Over: over.Load}).Run)
+	c := client(t, rig.Dial(t, s), ClientOptions{})
+	end, _ := rig.Run(t, c.Run)
 	if err := c.Submit(t.Context(), NewID(), ack("a")); err != nil {
 		t.Fatal(err)
 	}
