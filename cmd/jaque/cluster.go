@@ -61,7 +61,8 @@ comes back by itself. Status 1 also if a check that fell due was not run.
                              after that, 5s to 10m (default 30s): the longer, the more
                              checks fall due meanwhile
   -lost                      remove a member that never comes back, without a quorum: if it
-                             runs again with its folder, two clusters write two logs
+                             runs again with its folder, it ends as soon as it reaches the
+                             others, and until then two clusters write two logs
 
 A token is a secret until it is used. docs/guide/cluster.md tells more.
 Exit status 0 if it is done, 1 if not, 2 for wrong usage.

@@ -233,6 +233,9 @@ func TestThreeEmptyFoldersBecomeACluster(t *testing.T) {
 		t.Errorf("c ended with %d:\n%s", code, x.members["c"].log())
 	}
 	delete(x.members, "c")
+	if text := x.do("cluster", "remove", "c", "-yes", "-data", x.data["b"]); !strings.Contains(text, "c was removed from cluster site already") {
+		t.Errorf("the removal a second time: %s", text)
+	}
 	x.until("two are left", func() bool { return whole(x.status("b"), 2) })
 	x.until("c is forgotten", func() bool { m, err := cluster.Read(x.data["a"]); return err == nil && len(m.Peers) == 1 })
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -50,6 +51,8 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	defer stop()
 	r, err := o.ask(ctx, stderr, cluster.Question{})
 	switch {
+	case err == nil && !listed(r, id):
+		return o.removed(ctx, r, id, stdout, stderr)
 	case err == nil:
 		err = o.mayRemove(r, id)
 	case o.lost && (errors.Is(err, cluster.ErrSilent) || errors.Is(err, bus.ErrNoDoor)):
@@ -76,12 +79,27 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// listed tells whether a report names a member.
+func listed(r *cluster.Report, id string) bool {
+	return slices.ContainsFunc(r.Members, func(m cluster.MemberReport) bool { return m.ID == id })
+}
+
+// removed asks about one that is no member: a command that somebody else wrote a moment
+// ago, or this one at an earlier attempt, may have removed it.
+func (o *clusterOptions) removed(ctx context.Context, r *cluster.Report, id string, stdout, stderr io.Writer) error {
+	if _, err := o.ask(ctx, stderr, cluster.Question{Remove: id}); err != nil {
+		return o.mayRemove(r, id)
+	}
+	fmt.Fprintf(stdout, "%s was removed from cluster %s already; delete its data folder, and do not start jaque on it again\n", id, r.Cluster)
+	return nil
+}
+
 // lose keeps for the next start that a member never comes back.
 func (o *clusterOptions) lose(id string, stdout, stderr io.Writer) error {
 	if err := cluster.Lose(o.data, id); err != nil {
 		return fmt.Errorf("cluster remove: %w", err)
 	}
-	fmt.Fprintf(stderr, "jaque: %s is removed without a majority; never start it again with its data folder: two clusters would write two logs\n", id)
+	fmt.Fprintf(stderr, "jaque: %s is removed without a majority; never start it again with its data folder: as long as it does not reach the others, two clusters would write two logs\n", id)
 	fmt.Fprintf(stdout, "start the member on %s (or restart it): it goes on without %s\n", o.data, id)
 	return nil
 }
@@ -168,6 +186,13 @@ func printMembers(t io.Writer, r *cluster.Report) {
 			share, generation = fmt.Sprintf("%d of %d", e.Objects, all), e.Generation[:min(len(e.Generation), 8)]
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", m.ID, orNone(m.Address), state, share, orNone(generation))
+	}
+	for _, e := range r.Outside() {
+		state := "no member, an engine that reaches the log"
+		if !e.Expires.IsZero() {
+			state = "no member, not heard"
+		}
+		fmt.Fprintf(t, "%s\t-\t%s\t%d of %d\t%s\n", e.ID, state, e.Objects, all, orNone(e.Generation[:min(len(e.Generation), 8)]))
 	}
 	if r.Engines != nil {
 		fmt.Fprintf(t, "engines share the objects under epoch %d\n", r.Engines.Epoch)
