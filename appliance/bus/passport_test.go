@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
+	"time"
 )
 
 // certOf returns the certificate of a member.
@@ -104,5 +106,33 @@ func TestAPassportIsMadeAnewWhenSomethingChanges(t *testing.T) {
 	a.left("c")
 	if n := gone(); n != 1 {
 		t.Errorf("%d folders are gone after a removal", n)
+	}
+}
+
+// A passport with as much as a member ever keeps still fits into a handshake.
+func TestTheLargestPassportFitsIntoAHandshake(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t, "ca")
+	a, c := meeting(t)
+	for i := range mostGone {
+		a.note.Gone = append(a.note.Gone, goneFolder{Member: fmt.Sprintf("%064d", i), Folder: earlierFolder + a.note.Self, At: time.Now().UTC().Truncate(time.Second)})
+	}
+	accept := func([]*x509.Certificate) error { return nil }
+	var saw *passport
+	look := func(chain []*x509.Certificate) error {
+		saw = passportIn(chain)
+		return nil
+	}
+	for _, x := range []struct{ server, client *tls.Config }{
+		{peerTLS(a.showing(ca.member(t, "a")), accept), peerTLS(c.showing(ca.member(t, "c")), look)},
+		{peerTLS(c.showing(ca.member(t, "c")), look), peerTLS(a.showing(ca.member(t, "a")), accept)},
+	} {
+		saw = nil
+		n, m := net.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- tls.Server(n, x.server).Handshake() }()
+		if err := errors.Join(tls.Client(m, x.client).Handshake(), <-ended); err != nil || saw == nil || len(saw.Gone) != mostGone {
+			t.Errorf("%v, and %+v was seen", err, saw)
+		}
 	}
 }
