@@ -162,8 +162,12 @@ func (a *appliance) sharing() *cluster.Engines {
 	}
 	view := a.members()
 	e := &cluster.Engines{Epoch: uint64(view.Epoch)}
+	var silent map[string]time.Time
+	if s, ok := a.store.(interface{ Silent() map[string]time.Time }); ok {
+		silent = s.Silent()
+	}
 	for _, n := range a.shares.of(a.proj.Set(), view, a.engines.all(), time.Now()) {
-		e.Members = append(e.Members, cluster.Engine{ID: n.ID, Live: n.Live, Objects: n.Objects, Generation: n.Generation})
+		e.Members = append(e.Members, cluster.Engine{ID: n.ID, Live: n.Live, Objects: n.Objects, Generation: n.Generation, Expires: silent[n.ID]})
 	}
 	return e
 }

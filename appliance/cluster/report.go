@@ -70,6 +70,9 @@ type Engine struct {
 	Live       bool   `json:"live"`
 	Objects    int    `json:"objects"` // that it owns
 	Generation string `json:"generation,omitempty"`
+	// Expires is when the others take its objects over, if it stays silent; zero = it is
+	// heard. Until then nobody checks them.
+	Expires time.Time `json:"expires,omitzero"`
 }
 
 // Out is a token that nobody has used yet.
@@ -113,6 +116,7 @@ func newReport(st *bus.Status, said map[string]self) *Report {
 	if text := r.Engines.differing(); text != "" {
 		r.Trouble = append(r.Trouble, text)
 	}
+	r.Trouble = append(r.Trouble, r.nobodys()...)
 	online := online(st)
 	for _, s := range st.Streams {
 		one := StreamReport{Name: s.Name, Leader: s.Leader, Copies: s.Replicas, Whole: s.Whole(st.Wanted), Last: s.Last, Bytes: s.Bytes}

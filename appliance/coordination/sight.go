@@ -61,6 +61,22 @@ func (s *JetStream) dead(key string, e bucket.Entry) bool {
 	return seen.last.Sub(seen.since) >= s.ttl && (stands || s.rested(seen))
 }
 
+// Silent tells which other members of the view have not refreshed their heartbeat when they
+// should have, and when each is found dead by this process if it stays so. Until then
+// nobody does what such a member owns: that it is dead is known only after a whole TTL.
+func (s *JetStream) Silent() map[string]time.Time {
+	me, now, all := s.member().ID, time.Now(), map[string]time.Time{}
+	s.sights.mu.Lock()
+	defer s.sights.mu.Unlock()
+	for _, m := range s.View().Members {
+		seen, known := s.sights.keys[s.memberKey(m.ID)]
+		if known && m.ID != me && now.Sub(seen.since) >= s.ttl/2 { // it is due at a third
+			all[m.ID] = seen.since.Add(s.ttl)
+		}
+	}
+	return all
+}
+
 // forget drops what was seen of keys that are not kept.
 func (s *JetStream) forget(kept func(key string) bool) {
 	s.sights.mu.Lock()

@@ -32,3 +32,26 @@ func TestTheStatusSaysWhatAnAbsentMemberIsAndInWhichZoneItsTimesAre(t *testing.T
 		}
 	}
 }
+
+// Every object is in somebody's row, also where its engine is no member of the cluster.
+func TestTheSharesOfTheStatusAddUp(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 30, 9, 51, 7, 0, time.Local)
+	text := reported(t, &cluster.Report{
+		Cluster: "site", Self: "a", Leader: "a", Quorum: true, Members: []cluster.MemberReport{{ID: "a", Address: "10.0.0.1:4248", Online: true}},
+		Engines: &cluster.Engines{Epoch: 7, Members: []cluster.Engine{
+			{ID: "a", Live: true, Objects: 5, Generation: "0123456789"},
+			{ID: "far", Live: true, Objects: 3, Generation: "0123456789"},
+			{ID: "old", Live: true, Objects: 2, Expires: at},
+			{ID: "dead"},
+		}},
+	})
+	for _, want := range []string{"5 of 10", "no member, an engine that reaches the log  3 of 10  01234567", "no member, not heard", "2 of 10"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "dead") {
+		t.Errorf("an engine that owns nothing is shown in\n%s", text)
+	}
+}
