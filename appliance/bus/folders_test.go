@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +89,7 @@ func TestAMemberThatWasRemovedWhileItWasAwayStaysOut(t *testing.T) {
 	a, b, c := three(t, ca)
 	b.o.Cluster.Peers = []string{a.ClusterAddress()}
 	c.stop(t)
+	c.o.Cluster.Listen = "127.0.0.1:0" // another server may get its port meanwhile
 	until(t, "c is away", func() bool { s, err := a.Status(t.Context()); return err == nil && !s.Members[2].Online })
 	if err := a.Remove(t.Context(), "c"); err != nil {
 		t.Fatal(err)
@@ -121,7 +124,6 @@ func TestAMemberThatWasRemovedWhileItWasAwayStaysOut(t *testing.T) {
 	anew := ca.join(t, "c", t.TempDir(), a.ClusterAddress())
 	anew.whole(t, 3)
 	restored()
-	c.o.Cluster.Listen = "127.0.0.1:0"
 	c.ends(t)
 	anew.counts(t, 3)
 	a.counts(t, 3)
@@ -132,6 +134,16 @@ func TestAMemberThatWasRemovedWhileItWasAwayStaysOut(t *testing.T) {
 	}
 }
 
+// unused returns an address on which nobody listens.
+func unused(t *testing.T) string {
+	t.Helper()
+	port, err := freePort(loopbackAddress, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort(loopbackAddress, strconv.Itoa(port))
+}
+
 // Two members that were left out by force are started again beside the survivor: they are
 // the majority of the cluster that they know, and end.
 func TestTwoThatWereLeftOutDoNotOutvoteTheSurvivor(t *testing.T) {
@@ -139,9 +151,7 @@ func TestTwoThatWereLeftOutDoNotOutvoteTheSurvivor(t *testing.T) {
 	ca := newAuthority(t, "ca")
 	a, b, c := three(t, ca)
 	last := b.append(t, 20)
-	for _, n := range []*node{b, c} {
-		n.o.Cluster.Peers = []string{a.ClusterAddress(), b.ClusterAddress(), c.ClusterAddress()}
-	}
+	at := a.ClusterAddress()
 	for _, n := range []*node{a, b, c} {
 		n.stop(t)
 	}
@@ -159,6 +169,10 @@ func TestTwoThatWereLeftOutDoNotOutvoteTheSurvivor(t *testing.T) {
 				}
 			}
 		}
+		for _, n := range []*node{b, c} { // a may have got the ports of those that were stopped
+			n.o.Cluster.Listen = unused(t)
+		}
+		b.o.Cluster.Peers, c.o.Cluster.Peers = []string{at, c.o.Cluster.Listen}, []string{at, b.o.Cluster.Listen}
 		var both sync.WaitGroup
 		for _, n := range []*node{b, c} {
 			both.Go(func() { n.ends(t) })
