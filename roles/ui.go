@@ -73,9 +73,10 @@ func (a *appliance) recallEngines(needs ...string) {
 			a.p.Logger.Warn("which engines there are is not known until they say so", "err", err)
 		}
 		ready()
-		<-ctx.Done()
+		(&configWarner{engines: a.engines, log: a.p.Logger}).run(ctx)
 		return nil
 	}})
+	a.reg.MustRegister(configsMetric(a.engines))
 	me := ""
 	if a.engine != nil {
 		me = a.s.EngineID
