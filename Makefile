@@ -23,6 +23,7 @@ build: ## build the static binary bin/jaque
 
 test: needs lint check-generated ## install what tests need, lint, run every test
 	go test $(PKGS)
+	cd packaging/helm/check && go vet ./... && go test ./...
 
 race: needs ## run every test under the race detector
 	go test -race $(PKGS)
