@@ -147,7 +147,7 @@ type User struct {
 
 // HTTP holds what the config says about the dashboard and API.
 type HTTP struct {
-	PublicReads bool // reads need no sign-in even beyond loopback
+	PublicReads bool // whoever reaches an address beyond loopback may read, though no token is set
 	// Hosts are names under which a loopback listener is reached, such as that
 	// of a proxy in front of it.
 	Hosts []string

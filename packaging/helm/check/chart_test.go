@@ -344,7 +344,7 @@ func TestWrongValuesAreRefusedWithWhatToWrite(t *testing.T) {
 
 func TestNotesSayWhatIsOpen(t *testing.T) {
 	for values, say := range map[string]string{
-		common:                            "whoever reaches the Service may send commands",
+		common:                            "nobody may send commands",
 		split:                             "while it is away nothing is checked",
 		split + "\nengine: {replicas: 3}": "3 engines that share the objects",
 	} {
