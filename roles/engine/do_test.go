@@ -131,13 +131,13 @@ func TestARefusalConcernsItsActionAlone(t *testing.T) {
 func TestACancelledCallerLeavesWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &faulty{Journal: newJournal()}
-		var held []func()
+		held := make(chan func(), 8)
 		var silent atomic.Bool
 		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
 			if e.Object == "" || !silent.Load() {
 				return false
 			}
-			held = append(held, func() { j.Journal.Append(e, expect, done) })
+			held <- func() { j.Journal.Append(e, expect, done) }
 			return true
 		}
 		g := start(t, site(1, 1), j, &runner{})
@@ -152,7 +152,7 @@ func TestACancelledCallerLeavesWhatIsUnderWay(t *testing.T) {
 			t.Fatalf("%+v, %v; want the first cancelled, the second not begun", report, err)
 		}
 		silent.Store(false)
-		held[0]()
+		(<-held)()
 		synctest.Wait()
 		if x := g.status("h0").Extra; x == nil || len(x.Comments) != 1 {
 			t.Errorf("extra %+v, want the comment", x)

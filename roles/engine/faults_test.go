@@ -262,12 +262,13 @@ func TestALogThatAnswersNothingIsToldAndNobodyHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &faulty{Journal: newJournal()}
 		var silent atomic.Bool
-		var held func()
+		var held atomic.Pointer[func()]
 		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
 			if e.Object == "" || !silent.Load() {
 				return false
 			}
-			held = func() { j.Journal.Append(e, expect, done) }
+			later := func() { j.Journal.Append(e, expect, done) }
+			held.Store(&later)
 			return true
 		}
 		g := start(t, site(1, 1), j, &runner{})
@@ -280,7 +281,7 @@ func TestALogThatAnswersNothingIsToldAndNobodyHangs(t *testing.T) {
 			t.Errorf("trouble %q, want one sentence about 15 s", trouble)
 		}
 		silent.Store(false)
-		held()
+		(*held.Load())()
 		synctest.Wait()
 		if trouble := g.e.Trouble(); len(trouble) != 0 {
 			t.Errorf("trouble %q after the log answered, want none", trouble)

@@ -22,12 +22,13 @@ func TestAnAppendOfOneObjectThatHangsIsMeasuredAndCalledTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &faulty{Journal: newJournal()}
 		var silent atomic.Bool
-		var held func()
+		var held atomic.Pointer[func()]
 		j.append = func(e *event.Event, expect uint64, done journal.Done) bool {
 			if e.Object != "h0!s0" || !silent.Load() {
 				return false
 			}
-			held = func() { j.Journal.Append(e, expect, done) }
+			later := func() { j.Journal.Append(e, expect, done) }
+			held.Store(&later)
 			return true
 		}
 		registry := prometheus.NewRegistry()
@@ -38,7 +39,7 @@ func TestAnAppendOfOneObjectThatHangsIsMeasuredAndCalledTrouble(t *testing.T) {
 			t.Errorf("the oldest append is %v s old in a calm engine", got)
 		}
 		silent.Store(true)
-		for held == nil { // until something is decided about the object
+		for held.Load() == nil { // until something is decided about the object
 			_ = g.one("h0!s0", fold.Result{State: object.Critical, Output: "late", Start: object.At(time.Now())})
 		}
 		time.Sleep(30 * time.Second)
@@ -54,7 +55,7 @@ func TestAnAppendOfOneObjectThatHangsIsMeasuredAndCalledTrouble(t *testing.T) {
 			t.Errorf("trouble %q, want the object that hangs", trouble)
 		}
 		silent.Store(false)
-		held()
+		(*held.Load())()
 		time.Sleep(2 * time.Second)
 		if got, trouble := oldest(), g.e.Trouble(); got > 1 || len(trouble) != 0 {
 			t.Errorf("after the answer: %v s, trouble %q", got, trouble)
