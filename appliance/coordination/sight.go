@@ -70,7 +70,7 @@ func (s *JetStream) Silent() map[string]time.Time {
 	defer s.sights.mu.Unlock()
 	for _, m := range s.View().Members {
 		seen, known := s.sights.keys[s.memberKey(m.ID)]
-		if known && m.ID != me && now.Sub(seen.since) >= s.ttl/2 { // it is due at a third
+		if known && m.ID != me && now.Sub(seen.since) >= 2*s.ttl/3 { // it is due at a third, and seen a poll later
 			all[m.ID] = seen.since.Add(s.ttl)
 		}
 	}
