@@ -71,7 +71,7 @@ var allKinds = []event.Kind{
 	event.CommandRejected, event.EngineJoined, event.EngineLeft, event.EpochRaised, event.ConfigLoaded,
 	event.CheckScheduled, event.HandlerRan, event.RootChanged, event.NotificationRequested,
 	event.NotificationIntended, event.NotificationSuppressed, event.NotificationDelivered, event.NotificationFailed,
-	event.NotificationAbandoned, event.NotificationMissed,
+	event.NotificationAbandoned, event.NotificationMissed, event.NotificationReleased,
 }
 
 func kindList(text string) ([]event.Kind, error) {

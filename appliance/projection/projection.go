@@ -133,6 +133,8 @@ func (p *Projection) Apply(e *event.Event) fold.Outcome {
 		outcome = p.applyObject(e)
 	case e.Program != nil:
 		outcome = p.applyProgram(e)
+	case e.Stream == event.Log && e.Kind == event.NotificationReleased:
+		p.requests.apply(e)
 	}
 	// What delivers counts the epochs of a membership of its own.
 	if e.Epoch > p.fence.Load() && !e.Kind.Outcome() {

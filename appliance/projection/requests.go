@@ -116,6 +116,21 @@ func (p *Projection) WatchRequests(fn func(added []*deliver.Pending, ended []str
 	}
 }
 
+// Release returns what a process run that delivers last said of what it has begun, nil
+// if it said nothing.
+func (p *Projection) Release(instance string) *deliver.Release {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.Release(instance)
+}
+
+// Doubted tells whether anybody who delivers has said that it may have sent a request.
+func (p *Projection) Doubted(id string) bool {
+	p.requests.mu.Lock()
+	defer p.requests.mu.Unlock()
+	return p.requests.open.Doubted(id)
+}
+
 // OnSettled has fn called with every request that gets its final outcome and the event
 // that says so, on the goroutine that applies events; fn must not block. A second call
 // replaces the first.

@@ -34,7 +34,8 @@ var words = map[event.Kind]string{
 	event.NotificationIntended: "notification due", event.NotificationSuppressed: "notification suppressed",
 	event.NotificationDelivered: "notification delivered", event.NotificationFailed: "notification failed",
 	event.NotificationAbandoned: "notification abandoned", event.NotificationMissed: "notification reached nobody", event.NotificationRequested: "notification asked for",
-	event.CheckScheduled: "check asked for", event.HandlerRan: "event handler ran", event.RootChanged: "root cause changed",
+	event.NotificationReleased: "contacts given to others",
+	event.CheckScheduled:       "check asked for", event.HandlerRan: "event handler ran", event.RootChanged: "root cause changed",
 }
 
 // Word returns a kind of event for people.

@@ -19,7 +19,8 @@ type Open struct {
 	seq      uint64      // of the newest event that was folded
 	newest   object.Time // of the event that was folded last: what was ahead of it is not for long
 	repeated uint64
-	pruneAt  int // what is remembered from which it is worth looking through it
+	releases map[string]*Release // the newest of each process run, by instance; not in a snapshot
+	pruneAt  int                 // what is remembered from which it is worth looking through it
 }
 
 // incident is what is remembered of an object's problem that people are told of: the
@@ -41,7 +42,11 @@ const memoryOf = 30 * day
 
 // Concerns tells whether an event of the log changes what is open. Nearly none does.
 func Concerns(e *event.Event) bool {
-	return len(e.Notes) > 0 || e.Kind == event.NotificationDelivered || e.Kind == event.NotificationFailed || e.Kind == event.NotificationAbandoned
+	switch e.Kind {
+	case event.NotificationDelivered, event.NotificationFailed, event.NotificationAbandoned, event.NotificationReleased:
+		return true
+	}
+	return len(e.Notes) > 0
 }
 
 // Apply folds an accepted event of the log and returns the requests that are open by
@@ -55,7 +60,11 @@ func (o *Open) Apply(e *event.Event) (added []*Pending, ended []string) {
 	if o.pending == nil {
 		o.pending, o.incident, o.sent = map[string]*Pending{}, map[object.ID]incident{}, map[GroupKey]sending{}
 	}
-	if e.Kind.Outcome() {
+	switch {
+	case e.Kind == event.NotificationReleased:
+		o.release(e)
+		return nil, nil
+	case e.Kind.Outcome():
 		return nil, o.outcome(e)
 	}
 	return o.ask(e), nil
@@ -159,6 +168,7 @@ func (o *Open) prune() {
 func (o *Open) Clone() *Open {
 	c := *o
 	c.pending, c.incident, c.sent = maps.Clone(o.pending), maps.Clone(o.incident), maps.Clone(o.sent)
+	c.releases = maps.Clone(o.releases)
 	return &c
 }
 

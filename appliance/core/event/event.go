@@ -47,6 +47,10 @@ const (
 	// NotificationMissed says that a problem's notification reached nobody, so that
 	// it is told again.
 	NotificationMissed Kind = "notification.missed"
+	// NotificationReleased says that an engine that delivers begins with nothing any
+	// more for contacts that others have now, and what of theirs may have been sent.
+	// It is about no object: a reader that does not know it passes it over.
+	NotificationReleased Kind = "notification.released"
 )
 
 // Outcome tells whether events of the kind say what became of something that an

@@ -137,3 +137,10 @@ const (
 	FactReason   = "reason"   // why it failed or was abandoned
 	FactKind     = "type"     // the note's kind
 )
+
+// The facts of NotificationReleased.
+const (
+	FactLeft   = "left"   // "true": the process delivers nothing any more
+	FactOwners = "owners" // members among whom it shared the contacts until then; none = it vouches for no request
+	FactDoubt  = "doubt"  // requests that may have been sent, one a line
+)
