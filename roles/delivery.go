@@ -40,10 +40,8 @@ func (a *appliance) makeDelivery(ctx context.Context) error {
 	if a.s.Notify.Delivery == deliveredByNotifier {
 		return a.deliverElsewhere(ctx)
 	}
-	c := &contacts{sharing: newSharing(a, a.s.EngineID)}
-	c.roster.sharers = a.engines.delivering
+	c := newContacts(a)
 	o := c.options()
-	o.Before = func(p *deliver.Pending) bool { return c.first == 0 || p.Seq < c.first }
 	o.Held, o.Epoch, o.Writer = a.canary.order.held, func() uint64 { return a.engine.View().Epoch }, a.s.EngineID
 	x, err := a.newDelivering(o)
 	if err != nil {

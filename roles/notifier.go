@@ -146,7 +146,7 @@ func (n *notifier) join(ctx context.Context) error {
 		n.roster.alone(since, n.a.s.HeartbeatTTL)
 	}
 	if len(v.Members) > 1 {
-		n.wait(ctx)
+		n.wait(ctx, true)
 	}
 	return ctx.Err()
 }

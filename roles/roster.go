@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -20,19 +21,31 @@ type roster struct {
 	// calls renew.
 	rests   func() bool
 	sharers func(membership.View) membership.View
+	// said returns what a process run last said on the log of what it has begun, doubted
+	// whether any names a request; nil = this kind of process says nothing.
+	said    func(instance string) *deliver.Release
+	doubted func(id string) bool
 
 	mu sync.Mutex // guards what follows
 	// views are the one in force and all newer ones, shares those members of each that
 	// deliver. A contact that a newer one gives to another process is left alone at once;
 	// one that it gives to this process is taken when it is in force.
 	views, shares []membership.View
-	resting       bool
-	paused        bool        // this process begins with nothing, as it steps out
-	shared        time.Time   // until when others may still deliver to contacts of this process
-	quiet         object.Time // from when on nobody else of this kind was live; 0 = not known
-	joining       bool        // others may be sending what was due when this process began
-	taken         uint64      // position of the log up to which they may have begun with it
-	sent          time.Time   // when they have ended with that
+	// past are the shares before those, the newest last: who may still have begun with
+	// something of a contact that has come to this process.
+	past    []membership.View
+	first   membership.View  // the share that this process joined, or came back, with
+	owes    *deliver.Release // has not been said yet; nil = nothing is to be said
+	inForce bool             // a view is, or was
+	since   uint64           // position of the log up to which others may have begun with what came to this process
+	resting bool
+	paused  bool        // this process begins with nothing, as it steps out
+	shared  time.Time   // until when others may still deliver to contacts of this process
+	silent  bool        // some of them say nothing on the log
+	quiet   object.Time // from when on nobody else of this kind was live; 0 = not known
+	joining bool        // others may be sending what was due when this process began
+	taken   uint64      // position of the log up to which they may have begun with it
+	sent    time.Time   // when they have ended with that
 }
 
 // owns tells whether this process delivers to a contact.
@@ -73,8 +86,15 @@ func (r *roster) adopt(v membership.View) (back bool) {
 	r.mu.Lock()
 	n := len(r.views)
 	back = n > 0 && !r.views[n-1].Has(r.me) && v.Has(r.me) && len(v.Members) > 1
+	r.owe(v)
 	r.views = append(r.views, v)
 	r.share()
+	if v.Has(r.me) && (n == 0 || !r.views[n-1].Has(r.me)) {
+		r.first = r.shares[n]
+		if n == 0 {
+			r.past = []membership.View{r.without(v)}
+		}
+	}
 	r.mu.Unlock()
 	r.change()
 	return back
@@ -88,11 +108,18 @@ func (r *roster) pause(on bool) {
 	r.change()
 }
 
-// enforce puts the view of an epoch in force: all older ones count no more.
-func (r *roster) enforce(epoch uint64) {
+// enforce puts the view of an epoch in force: all older ones count no more. What stands
+// behind a position of the log came when it was in force here.
+func (r *roster) enforce(epoch, end uint64) {
 	r.mu.Lock()
-	for len(r.views) > 1 && r.views[0].Epoch < epoch {
-		r.views = r.views[1:]
+	over := 0
+	r.inForce, r.since = true, end
+	for over < len(r.views)-1 && r.views[over].Epoch < epoch {
+		over++
+	}
+	if over > 0 {
+		r.past = slices.Clone(r.shares[:over])
+		r.views, r.shares = r.views[over:], r.shares[over:]
 	}
 	r.share()
 	r.mu.Unlock()
@@ -110,12 +137,29 @@ func (r *roster) renew() {
 // share finds out who delivers. The caller holds r.mu.
 func (r *roster) share() {
 	r.resting = r.rests != nil && r.rests()
+	was := r.shares
 	r.shares = make([]membership.View, len(r.views))
 	for i, v := range r.views {
-		if r.shares[i] = v; r.sharers != nil {
-			r.shares[i] = r.sharers(v)
+		r.shares[i] = r.shareOf(v)
+		if i < len(was) && was[i].Epoch == v.Epoch && !slices.Equal(was[i].Members, r.shares[i].Members) {
+			r.past = append(r.past, was[i]) // another may have delivered by it
 		}
 	}
+}
+
+// shareOf returns those members of a view that deliver. The caller holds r.mu.
+func (r *roster) shareOf(v membership.View) membership.View {
+	if r.sharers != nil {
+		return r.sharers(v)
+	}
+	return v
+}
+
+// without is how a view is taken to have been before this process joined with it. The
+// caller holds r.mu.
+func (r *roster) without(v membership.View) membership.View {
+	v = r.shareOf(v)
+	return membership.View{Epoch: v.Epoch - 1, Members: slices.DeleteFunc(slices.Clone(v.Members), func(m membership.Member) bool { return m.Instance == r.me.Instance })}
 }
 
 // members returns how many deliver by the newest view.
@@ -129,18 +173,13 @@ func (r *roster) members() int {
 }
 
 // join notes that others live that may still deliver to contacts of this process: what
-// comes in until a time is marked.
-func (r *roster) join(until time.Time) {
+// comes in until a time is marked, unless they say before that they do not. silent
+// tells that some of them say nothing.
+func (r *roster) join(until time.Time, silent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.silent = silent || r.silent && time.Now().Before(r.shared)
 	r.shared, r.joining = until, true
-}
-
-// isShared tells whether others may still deliver to contacts of this process.
-func (r *roster) isShared() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Now().Before(r.shared)
 }
 
 // begin notes that the others have let go of the contacts of this process. What stood

@@ -45,7 +45,7 @@ func TestEachContactHasOneOwnerAmongTheNotifiers(t *testing.T) {
 					r := rosterOf(id)
 					for i, v := range []membership.View{before, after}[:min(upTo, 2)] {
 						if r.adopt(v); i == 0 || upTo > 2 {
-							r.enforce(v.Epoch)
+							r.enforce(v.Epoch, 0)
 						}
 					}
 					if r.owns(contact) {
@@ -209,8 +209,8 @@ func TestWhoMayHaveSentWhatIsOpen(t *testing.T) {
 func TestWhatOthersMayBeSendingWhenOneJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone, second := rosterOf("a"), rosterOf("b")
-		second.join(time.Now().Add(10 * time.Second))
-		began := time.Now()
+		second.join(time.Now().Add(10*time.Second), false)
+		began, p := time.Now(), &deliver.Pending{Seq: 200}
 		for _, r := range []*roster{alone, second} {
 			r.begin(100, began)
 		}
@@ -228,11 +228,11 @@ func TestWhatOthersMayBeSendingWhenOneJoins(t *testing.T) {
 				t.Errorf("%s: until %s, want %s", c.name, got, c.want)
 			}
 		}
-		if alone.isShared() || !second.isShared() {
+		if alone.isShared(p) || !second.isShared(p) {
 			t.Error("what comes in is marked by the wrong one")
 		}
 		time.Sleep(11 * time.Second)
-		if second.isShared() {
+		if second.isShared(p) {
 			t.Error("what comes in is marked for ever")
 		}
 	})

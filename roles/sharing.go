@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/delivery"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -26,14 +27,15 @@ func newSharing(a *appliance, id string) sharing {
 // options are those of a delivery to the contacts of this process.
 func (s *sharing) options() delivery.Options {
 	return delivery.Options{
-		Owner: s.roster.owns, Shared: s.roster.isShared, Busy: s.roster.busy, Halted: func() bool { return !s.a.store.Alive() },
+		Owner: s.roster.owns, Shared: s.roster.isShared, Rivals: s.roster.rivals, Busy: s.roster.busy,
+		Halted: func() bool { return !s.a.store.Alive() },
 	}
 }
 
 // adopt takes in a newer view.
 func (s *sharing) adopt(v membership.View) {
 	if s.roster.adopt(v) {
-		s.roster.join(time.Now().Add(s.a.s.HeartbeatTTL)) // others may be sending to its contacts
+		s.roster.join(time.Now().Add(s.a.s.HeartbeatTTL), false) // others may be sending to its contacts
 	}
 	select {
 	case s.newer <- struct{}{}:
@@ -41,12 +43,15 @@ func (s *sharing) adopt(v membership.View) {
 	}
 }
 
-// wait gives those who had contacts of this process a moment to hear that it is there,
-// so that they begin with nothing more. What comes in meanwhile, and as long as one may
-// not have heard of it, is marked.
-func (s *sharing) wait(ctx context.Context) {
-	s.roster.join(time.Now().Add(s.a.s.HeartbeatTTL))
-	pause(ctx, s.a.s.HeartbeatTTL/3)
+// wait gives those who had contacts of this process a moment to hear that it is there
+// and to say that they begin with nothing more. Where one does not say so, what comes in
+// meanwhile, and as long as that one may not have heard of it, is marked. silent tells
+// that some of them say nothing.
+func (s *sharing) wait(ctx context.Context, silent bool) {
+	began := time.Now()
+	s.roster.join(began.Add(s.a.s.HeartbeatTTL), silent)
+	for !s.roster.letGo() && time.Since(began) < s.a.s.HeartbeatTTL/3 && pause(ctx, lookAtFold) {
+	}
 }
 
 // follow delivers, and puts newer views in force, until ctx ends. It is ready when the
@@ -92,7 +97,7 @@ func (s *sharing) settle(ctx context.Context) (end uint64, ok bool) {
 			return 0, false
 		}
 	}
-	s.roster.enforce(epoch)
+	s.roster.enforce(epoch, at.Log)
 	return at.Log, ctx.Err() == nil
 }
 
@@ -113,6 +118,28 @@ type contacts struct {
 	first uint64 // position from which on nobody else can have sent; 0 = not known yet
 }
 
+func newContacts(a *appliance) *contacts {
+	c := &contacts{sharing: newSharing(a, a.s.EngineID)}
+	c.roster.sharers, c.roster.said, c.roster.doubted = a.engines.delivering, a.proj.Release, a.proj.Doubted
+	return c
+}
+
+// options are those of a delivery to the share of this engine.
+func (c *contacts) options() delivery.Options {
+	o := c.sharing.options()
+	o.Before, o.Former, o.Release = c.mayHaveSent, c.roster.formerly, c.roster.release
+	return o
+}
+
+// mayHaveSent tells whether another engine, or this one in an earlier run, may have sent a
+// request that was open when this one began to deliver.
+func (c *contacts) mayHaveSent(p *deliver.Pending) bool {
+	if c.first != 0 {
+		return p.Seq < c.first
+	}
+	return c.roster.formerly(p)
+}
+
 // run takes the share of this engine until ctx ends. It begins when the log tells that
 // it is there.
 func (c *contacts) run(ctx context.Context, ready func()) error {
@@ -125,7 +152,7 @@ func (c *contacts) run(ctx context.Context, ready func()) error {
 	seq := a.engines.joined(a.s.EngineID, a.instance)
 	before := a.engines.before(seq)
 	if v := a.store.View(); len(v.Members) > 1 || before.seen && !before.local() {
-		c.wait(ctx)
+		c.wait(ctx, before.seen && !before.local()) // notifiers may have delivered until now
 	} else {
 		c.first = seq
 	}

@@ -40,10 +40,13 @@ type Options struct {
 	// Owner tells whether this process delivers to a contact; nil = to everybody.
 	// Whoever changes the answer calls Kick.
 	Owner func(contact string) bool
-	// Shared tells whether another process may still deliver to contacts of this one:
-	// what comes in then is marked as a possible repetition if it goes out at once.
-	// nil = never.
-	Shared func() bool
+	// Shared tells whether another process may have sent a request to a contact of this
+	// one that comes in, or may still do so: it is marked as a possible repetition if it
+	// goes out at once. nil = never.
+	Shared func(*deliver.Pending) bool
+	// Rivals tells whether another process may still begin with messages to contacts of
+	// this one: whatever goes out meanwhile is marked. nil = never.
+	Rivals func() bool
 	// Before tells whether a process before this one may have sent what is open when
 	// this one begins; what was tried then, as the log knows, may have been anyhow.
 	// nil = always.
@@ -53,6 +56,13 @@ type Options struct {
 	// the log tells first what became of it. The zero time = nobody is. It is asked of
 	// what is open when this process begins or becomes its owner; nil = nobody ever is.
 	Busy func(*deliver.Pending) time.Time
+	// Former tells whether an owner before may have sent a request that this process
+	// takes over while it runs; nil = always.
+	Former func(*deliver.Pending) bool
+	// Release returns what is to be said on the log once this process has begun with
+	// nothing more for contacts that others have now, nil = nothing. left says that it
+	// stops. It is asked after each look at the owners. nil = there is never anything.
+	Release func(left bool) *deliver.Release
 	// Halted tells that this process may not send now, as its peers are about to take
 	// over. What is due waits and is looked at again soon; a stop then cuts off what is
 	// being sent. nil = never.
@@ -101,10 +111,19 @@ func (o Options) withDefaults() Options {
 	}
 	never := func() bool { return false }
 	if o.Shared == nil {
-		o.Shared = never
+		o.Shared = func(*deliver.Pending) bool { return false }
+	}
+	if o.Rivals == nil {
+		o.Rivals = never
 	}
 	if o.Before == nil {
 		o.Before = func(*deliver.Pending) bool { return true }
+	}
+	if o.Former == nil {
+		o.Former = func(*deliver.Pending) bool { return true }
+	}
+	if o.Release == nil {
+		o.Release = func(bool) *deliver.Release { return nil }
 	}
 	if o.Busy == nil {
 		o.Busy = func(*deliver.Pending) time.Time { return time.Time{} }
@@ -157,6 +176,7 @@ type Delivery struct {
 	held     map[string]bool     // what Held keeps back, and whether somebody may have sent it
 	running  int                 // messages that are being sent
 	writes   writes
+	said     int // releases of this process
 	steps    clock
 	counted  time.Time                // when the planner's requests were last counted
 	channels map[string]*ChannelState // by kind

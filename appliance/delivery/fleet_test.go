@@ -19,7 +19,7 @@ func TestWhatComesInWhileAnotherMayStillDeliverIsMarked(t *testing.T) {
 	in(t, func(t *testing.T, w *world) {
 		var shared atomic.Bool
 		shared.Store(true)
-		p := w.start(t, func(_ *process, o *Options) { o.Shared = shared.Load })
+		p := w.start(t, func(_ *process, o *Options) { o.Shared = func(*deliver.Pending) bool { return shared.Load() } })
 		w.ask("web01", "PROBLEM", none, "email", "alice")
 		w.ask("web02", "PROBLEM", object.Grouping{By: object.GroupHost, Wait: time.Minute}, "email", "bob")
 		pass(time.Second)
@@ -34,6 +34,24 @@ func TestWhatComesInWhileAnotherMayStillDeliverIsMarked(t *testing.T) {
 			if got[i].Repeat != marked {
 				t.Errorf("the message about %s is marked: %t", got[i].Items[0].ID, got[i].Repeat)
 			}
+		}
+		p.stop()
+	})
+}
+
+// What waits for its group is marked too if it goes out while another may still send it.
+func TestWhatGoesOutWhileAnotherMayStillDeliverIsMarked(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var rivals atomic.Bool
+		rivals.Store(true)
+		p := w.start(t, func(_ *process, o *Options) { o.Rivals = rivals.Load })
+		w.ask("web01", "PROBLEM", object.Grouping{By: object.GroupHost, Wait: 10 * time.Second}, "email", "alice")
+		pass(time.Minute)
+		rivals.Store(false)
+		w.ask("web02", "PROBLEM", none, "email", "alice")
+		pass(time.Minute)
+		if got := p.got(); len(got) != 2 || !got[0].Repeat || got[1].Repeat {
+			t.Errorf("sent %+v", got)
 		}
 		p.stop()
 	})

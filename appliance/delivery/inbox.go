@@ -42,7 +42,7 @@ func (d *Delivery) changed(added []*deliver.Pending, ended []string) {
 			if d.requests[p.ID] == nil {
 				d.metrics.requests.WithLabelValues(p.Note.Kind).Inc()
 			}
-			d.enter(p, d.opt.Shared())
+			d.enter(p, d.opt.Shared(p))
 		}
 		for _, id := range ended {
 			d.leave(id)

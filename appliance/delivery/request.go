@@ -33,12 +33,17 @@ type request struct {
 	*deliver.Pending
 	place  place
 	before bool   // an attempt of another process may have been made
+	judged bool   // before is known: this process has, or had, its contact
 	unsure bool   // an attempt of this process has failed, but may have arrived
 	reason string // why the last attempt failed; "" = none has
 	told   int    // failures that the log has
 	noWay  bool   // the last attempt has found no channel; another config may have it
 	marked bool   // the last attempt said that it may be a repetition
 }
+
+// tried tells whether an attempt of this process or of one before may have arrived, as
+// far as it knows.
+func (r *request) tried() bool { return r.unsure || r.reason != "" || r.Failures > 0 }
 
 // enter takes an open request in, unless it is known already. before says that
 // another process, or the one before this, may have sent it.
@@ -47,13 +52,14 @@ func (d *Delivery) enter(p *deliver.Pending, before bool) {
 		r.Pending = p // it has failed in the meantime, as the log knows too
 		return
 	}
-	r := &request{Pending: p, told: p.Failures, before: before}
+	r := &request{Pending: p, told: p.Failures}
 	d.requests[p.ID] = r
 	d.channelOf(p.Channel).Open++
 	if p.Reason != "" {
 		d.mark(r, p.Reason)
 	}
 	if d.opt.Owner(p.Contact) {
+		r.before, r.judged = before, true
 		d.plan(r, before)
 	}
 }
@@ -91,8 +97,8 @@ func (d *Delivery) busy(r *request, before bool) object.Time {
 	return object.At(until)
 }
 
-// release plans what is held no more.
-func (d *Delivery) release() {
+// unhold plans what is held no more.
+func (d *Delivery) unhold() {
 	for id, before := range d.held {
 		d.plan(d.requests[id], before)
 	}
@@ -125,14 +131,14 @@ func (d *Delivery) disown(id string) {
 }
 
 // review looks at everything again that may have changed without the log. What was
-// another process's until now may have been sent by it.
+// another process's until now may have been sent by it, unless it has said otherwise.
 func (d *Delivery) review() {
 	d.planner.SetLimits(d.limits())
 	for id, r := range d.requests {
 		switch owned := d.opt.Owner(r.Contact); {
 		case owned && r.place == foreign:
-			r.before = true
-			d.plan(r, true)
+			r.before, r.judged = r.before || r.tried() || d.opt.Former(r.Pending), true
+			d.plan(r, r.before)
 		case owned && r.place == planned && r.noWay:
 			// The way may be there now: it is tried at once.
 			r.noWay = false
@@ -141,5 +147,9 @@ func (d *Delivery) review() {
 		case !owned && (r.place == planned || r.place == held):
 			d.disown(id)
 		}
+	}
+	d.release(false)
+	for _, r := range d.requests {
+		r.judged = r.judged && r.place != foreign
 	}
 }

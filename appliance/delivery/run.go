@@ -44,7 +44,7 @@ func (d *Delivery) run(ctx context.Context, ready func()) error {
 // work does all that can be done now.
 func (d *Delivery) work() {
 	d.listen()
-	d.release()
+	d.unhold()
 	now := d.now()
 	d.planner.Pass(object.At(now))
 	d.writeAgain(now)
@@ -109,7 +109,7 @@ const haltedPause = 200 * time.Millisecond
 // start sends one message on a goroutine of its own.
 func (d *Delivery) start(b *deliver.Batch) {
 	d.running++
-	again := b.Repeat
+	again := b.Repeat || d.opt.Rivals()
 	for _, p := range b.Requests {
 		if r := d.requests[p.ID]; r != nil {
 			r.place = sending
@@ -137,6 +137,10 @@ func (d *Delivery) stop(cut func()) {
 		d.until(d.opt.StopTimeout, func() bool { return d.running == 0 })
 	}
 	cut()
+	d.listen()
+	if !d.opt.Halted() {
+		d.release(true) // what is still being sent is in doubt
+	}
 	d.until(writePatience, func() bool { return d.running == 0 && d.writes.open() == 0 })
 	if d.running > 0 || d.writes.open() > 0 {
 		d.log.Warn("notifications stopped before it was known what became of them; they may be sent again",
