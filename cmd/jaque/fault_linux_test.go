@@ -290,8 +290,8 @@ func (x *faults) restarted() {
 }
 
 // doubtful demands that nothing was sent a second time since from, although everybody left
-// in order. How many messages say that they may have been, because their contact changed
-// hands while they were due, is told: who takes over is not told what was begun.
+// in order. How many messages say that they may have been is told: none, unless a member
+// ended by itself or cut one off, since who leaves says on the log what it has begun.
 func (x *faults) doubtful(from time.Time) {
 	x.t.Helper()
 	x.mu.Lock()
