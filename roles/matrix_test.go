@@ -180,7 +180,7 @@ func values(f Flag, role Name, refused bool) []string {
 
 // Every role × every flag × every form in which a flag can be given, with each kind of
 // value. Files of secrets are flags of their own.
-// S005, S006, S007; all: S010, S011, S012; engine: S015, S016, S017; worker: S020,
+// S002, S005, S006, S007; all: S010, S011, S012; engine: S015, S016, S017; worker: S020,
 // S021, S022, S023, S024; ui: S029, S030, S031, S032, S033, S034, S035; sink: S042,
 // S043, S044, S045, S046, S047, S048, S049, S050; notifier: S060, S061, S062, S063,
 // S064, S065, S066, S067, S069, S070, S071, S072; and S068, by the cells of all and

@@ -47,7 +47,7 @@ func TestCommandsOfTheDeploymentPagesAreRight(t *testing.T) {
 			}
 		}
 	}
-	if commands < 8 {
+	if commands < 7 {
 		t.Errorf("only %d commands were found", commands)
 	}
 	t.Logf("%d commands", commands)
@@ -55,5 +55,37 @@ func TestCommandsOfTheDeploymentPagesAreRight(t *testing.T) {
 		if _, err := Parse(strings.Fields(refused), world(nil)); err == nil {
 			t.Errorf("jaque %s is taken", refused)
 		}
+	}
+}
+
+// S147, S148, S149, S153: the pages about security say of every listener who gets in, and
+// what credentials of the log server amount to.
+func TestThePagesOnSecurityNameEveryListener(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(text)), " ")
+	}
+	page, rights := read("deployment/security.md"), read("reference/security.md")
+	listeners := 0
+	for _, f := range Flags() {
+		if strings.Contains(f.Name, "listen") || strings.Contains(f.Name, "socket") || f.Name == "command-file" {
+			if listeners++; !strings.Contains(page, "`-"+f.Name+"`") {
+				t.Errorf("the page does not say who gets in at -%s", f.Name)
+			}
+		}
+	}
+	if listeners < 6 {
+		t.Errorf("only %d listeners were found", listeners)
+	}
+	for _, s := range []string{"these credentials are full control over the monitoring", "jaque itself checks nobody's rights there", "packaging/nats/nats-server.conf"} {
+		if !strings.Contains(rights, s) {
+			t.Errorf("the reference does not say %q", s)
+		}
+	}
+	if !strings.Contains(page, "(../reference/security.md)") || !strings.Contains(page, "log server's network is part of the perimeter") {
+		t.Error("the page does not lead to the rights, or not say that the network of the log server belongs to what is guarded")
 	}
 }

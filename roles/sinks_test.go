@@ -21,7 +21,7 @@ sinks: numbers: {input: "metrics", file: {path: "numbers.jsonl"}}
 sinks: others: {input: "metrics", file: {path: "others.jsonl"}}
 `
 
-// S052 to S055: which sinks a process of role sink runs, and which it refuses.
+// S052, S053, S054, S055: which sinks a process of role sink runs, and which it refuses.
 func TestWhichSinksAProcessMayRun(t *testing.T) {
 	audit := "sinks: audit: {input: \"events\", file: {path: \"audit.jsonl\"}}\n"
 	for _, c := range []struct {

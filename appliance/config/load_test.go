@@ -165,6 +165,19 @@ func TestAHostOverridesItsRule(t *testing.T) {
 	}
 }
 
+// S092: a zone is all that can be said about where a check runs; there is no field for a worker.
+func TestNoFieldNamesAWorker(t *testing.T) {
+	for _, field := range []string{"worker", "workers", "engine", "node"} {
+		for _, text := range []string{
+			"hosts: a: {%s: \"w1\", check: dummy: {}}", "hosts: a: {}\nservices: x: {on: {}, %s: \"w1\", check: dummy: {}}", "defaults: %s: \"w1\"",
+		} {
+			if _, problems := tryLoad(t, fmt.Sprintf(text, field)); len(problems) != 1 || !strings.Contains(problems[0].Path+problems[0].Text, field) {
+				t.Errorf("%s: %v, want one problem about the field", fmt.Sprintf(text, field), problems)
+			}
+		}
+	}
+}
+
 // S088, S089: the zone of a host, and of the services on it.
 func TestZones(t *testing.T) {
 	c := load(t, `

@@ -58,7 +58,7 @@ func (l *listener) keys(root string) []string {
 	return all
 }
 
-// S100, S105, S106, S107, S108: a member announces itself under the key of its kind and
+// S040, S058, S100, S105, S106, S107, S108: a member announces itself under the key of its kind and
 // takes that away when it leaves; the three kinds are beside each other.
 func TestWhereMembersAnnounceThemselves(t *testing.T) {
 	fleet(t, func(t *testing.T, b *bus.Bus, keys keys) {

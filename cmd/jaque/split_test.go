@@ -200,7 +200,8 @@ services: {
 }
 `
 
-// S014, S018, S025: every check is executed once, by a worker of its zone.
+// S014, S018, S025, S079, S087, S091: every check is executed once, by a worker of its
+// zone.
 func TestThreeWorkersRunTheChecksOfTwoZones(t *testing.T) {
 	t.Parallel()
 	x := newSplit(t, strings.Replace(twoZones, "LONG", strings.Repeat("x", 1<<20), 1))

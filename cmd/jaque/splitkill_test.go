@@ -101,8 +101,8 @@ hosts: a: {check: dummy: state: "UP"}
 services: {for i in [1, 2, 3, 4] for j in [1, 2, 3, 4, 5] {"s\(i)\(j)": {hosts: ["a"], check: plugin: ["%s", "s\(i)\(j)"]}}}
 `
 
-// Workers stay while the engine is started again, and both while the NATS server
-// is; checks go on each time.
+// S081: workers stay while the engine is started again, and both while the NATS server
+// is; without an engine no check runs, and each time checks go on.
 func TestChecksGoOnAcrossRestarts(t *testing.T) {
 	t.Parallel()
 	x := newSplit(t, steady)

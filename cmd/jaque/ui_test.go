@@ -29,7 +29,7 @@ hosts: a: {check: dummy: state: "UP"}
 services: s: {on: {}, interval: "1s", retry: "1s", attempts: 1, check: dummy: {state: "WARNING", text: "round"}}
 `
 
-// S026, S028, S036 to S038: a ui shows what the log says, hands commands to the
+// S026, S028, S036, S037, S038, S152: a ui shows what the log says, hands commands to the
 // engines and ignores SIGHUP.
 func TestAUIHandsCommandsToTheEngines(t *testing.T) {
 	t.Parallel()
