@@ -72,7 +72,7 @@ func TestNoMessageOfAClusterComesAgainWithoutAMark(t *testing.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
 		var err error
 		synctest.Test(t, func(t *testing.T) {
-			wrong, m, n := clusterLife(t, seed, 60, fault{}).wrong()
+			m, n, wrong := clusterLife(t, seed, 60, fault{}).wrong()
 			err, marked, all = wrong, marked+m, all+n
 		})
 		if err != nil {
@@ -93,7 +93,7 @@ func TestLivesWithoutARuleOfTheMarksAreFoundOut(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			for seed := range uint64(most) {
 				var err error
-				synctest.Test(t, func(t *testing.T) { err, _, _ = clusterLife(t, seed, 60, f).wrong() })
+				synctest.Test(t, func(t *testing.T) { _, _, err = clusterLife(t, seed, 60, f).wrong() })
 				if err != nil {
 					return
 				}
@@ -134,7 +134,7 @@ func restarts(t *testing.T, f fault) (marked, all int) {
 	for _, x := range now {
 		x.end()
 	}
-	err, marked, all := s.wrong()
+	marked, all, err := s.wrong()
 	if want := s.asked * len(lifePeople); err != nil || all != want {
 		t.Errorf("%d messages, want %d: %v", all, want, err)
 	}

@@ -116,15 +116,14 @@ type letter struct {
 // seat is one process run of a member.
 type seat struct {
 	*site
-	me     membership.Member
-	a      *appliance
-	d      *delivery.Delivery
-	c      *contacts
-	dead   atomic.Bool // nothing that it does has an effect any more
-	stop   []func()    // in order
-	ended  chan struct{}
-	folded sync.Mutex
-	cond   chan struct{} // capacity 1: the log has grown
+	me    membership.Member
+	a     *appliance
+	d     *delivery.Delivery
+	c     *contacts
+	dead  atomic.Bool // nothing that it does has an effect any more
+	stop  []func()    // in order
+	ended chan struct{}
+	cond  chan struct{} // capacity 1: the log has grown
 
 	// Guarded by mu of the site.
 	beat    time.Time // its newest heartbeat that the store has
@@ -455,7 +454,7 @@ var lifePeople = strings.Fields("ann ben cat dan eve fay gus hal")
 
 // wrong returns which message came twice without a mark, and how many are marked. A slow
 // owner that has not heard of the next one may send after it: that one has marked its own.
-func (s *site) wrong() (err error, marked, all int) {
+func (s *site) wrong() (marked, all int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	came := map[string]string{}
@@ -471,5 +470,5 @@ func (s *site) wrong() (err error, marked, all int) {
 			came[l.key] = l.by
 		}
 	}
-	return err, marked, all
+	return marked, all, err
 }
