@@ -65,7 +65,7 @@ func (in *Inlet) Run(ctx context.Context, ready func()) error {
 func (in *Inlet) TurnAway(outcome string, n int, reason, message string, args ...any) {
 	in.Received.WithLabelValues(outcome).Add(float64(n))
 	if left, ok := in.lines.Let(reason); ok {
-		in.Logger.Warn(message, append(args, "kind", in.Kind, "left_out", left)...)
+		in.Logger.Warn("a message is turned away", append(args, "reason", message, "kind", in.Kind, "left_out", left)...)
 	}
 }
 
