@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -141,18 +143,26 @@ func (n *node) whole(t *testing.T, replicas int) {
 	})
 }
 
-// append writes events and returns the last position.
+// append writes events and returns the last position. A leader that steps down answers
+// nothing to what it has taken and not stored yet: that is sent again, under its id, as the
+// journal does.
 func (n *node) append(t *testing.T, count int) uint64 {
 	t.Helper()
 	last := uint64(0)
 	for i := range count {
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-		a, err := n.JetStream().Publish(ctx, fmt.Sprintf("jaque.log.o%d", i%7), fmt.Appendf(nil, "event %d", i), jetstream.WithRetryAttempts(50))
-		cancel()
-		if err != nil {
-			t.Fatalf("append at %s: %v\n%s", n.o.ServerName, err, n.log)
+		id := nuid.Next()
+		for end := time.Now().Add(time.Minute); ; {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			a, err := n.JetStream().Publish(ctx, fmt.Sprintf("jaque.log.o%d", i%7), fmt.Appendf(nil, "event %d", i), jetstream.WithRetryAttempts(50), jetstream.WithMsgID(id))
+			cancel()
+			if err == nil {
+				last = a.Sequence
+				break
+			}
+			if !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) {
+				t.Fatalf("append at %s: %v\n%s", n.o.ServerName, err, n.log)
+			}
 		}
-		last = a.Sequence
 		n.Stored(last)
 	}
 	return last
