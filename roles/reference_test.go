@@ -21,7 +21,8 @@ func roleReference() string {
 	}
 	b.WriteString("\nHealth is `/healthz` (or `/livez`) and `/readyz`. As soon as a part of a process ends by itself, a follower of the\n")
 	b.WriteString("log, the membership, a subscription to the queue or any other, both answer 503 and the process ends with exit status 1:\n")
-	b.WriteString("it never does part of its job and calls itself healthy.\n")
+	b.WriteString("it never does part of its job and calls itself healthy. `/readyz` alone answers 503, with the reason, while the state is\n")
+	b.WriteString("read from the log, while a server does not answer, and at a member of a cluster while its copies of the log are not full.\n")
 	for _, r := range Roles() {
 		writeRole(&b, r)
 	}
