@@ -15,6 +15,7 @@ type metrics struct {
 	replicas   *prometheus.GaugeVec
 	lag        *prometheus.GaugeVec
 	unfilled   prometheus.Gauge
+	free       prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -40,12 +41,16 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "jaque_bus_foreign_keys_total",
 		Help: "Keys of buckets that were removed because an answer of the log server was stored there.",
 	})
+	m.free = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "jaque_bus_disk_free_bytes",
+		Help: "What is free on the disk of the data folder, 0 with another log server. At 0 the process ends.",
+	})
 	m.inCluster()
 	for _, d := range damages {
 		m.repairs.WithLabelValues(string(d))
 	}
 	if reg != nil {
-		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs, m.foreign, m.peers, m.quorum, m.leads, m.replicas, m.lag, m.unfilled)
+		reg.MustRegister(m.connected, m.reconnects, m.warnings, m.repairs, m.foreign, m.peers, m.quorum, m.leads, m.replicas, m.lag, m.unfilled, m.free)
 	}
 	return m
 }

@@ -32,6 +32,7 @@ type watch struct {
 	places []place
 	fail   func(error)
 	probe  func(data string) error
+	room   func()      // looks at how much is free
 	doubt  chan string // lines in which the server complains
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -39,7 +40,7 @@ type watch struct {
 
 // watchStore begins to watch an open bus.
 func watchStore(b *Bus) (*watch, error) {
-	w := &watch{data: b.opts.Data, fail: b.fail, probe: probe, doubt: make(chan string, 16)}
+	w := &watch{data: b.opts.Data, fail: b.fail, probe: probe, room: newRoom(b).look, doubt: make(chan string, 16)}
 	paths := []string{b.opts.Data, b.embed.lock.Name(), b.embed.guard.file.Name(), filepath.Join(b.opts.Data, storeFolder)}
 	for _, s := range b.embed.guard.stores {
 		if b.Clustered() {
@@ -78,6 +79,7 @@ func (w *watch) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			w.room()
 			err = w.look()
 		case line := <-w.doubt:
 			if err = w.look(); err == nil {
