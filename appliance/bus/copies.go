@@ -64,8 +64,9 @@ func (r *readiness) now() (lacks []string, voiceless time.Time) {
 }
 
 // keptAt tells whether a member keeps a copy of a stream, or is to have one, and whether
-// that is full, by what the stream's leader says. While the stream has fewer copies than
-// wanted anybody may be the one who gets the next.
+// that is full, by what the stream's leader says. While there are fewer copies than wanted
+// anybody may be the one who gets the next: a stream is set to have one more before it is
+// known where that will be.
 func (s StreamStatus) keptAt(member string, wanted int) (keeps, full bool) {
 	if s.Leader == member {
 		return true, true
@@ -75,7 +76,11 @@ func (s StreamStatus) keptAt(member string, wanted int) (keeps, full bool) {
 			return true, s.Leader != "" && r.Current && !r.Offline
 		}
 	}
-	return s.Replicas < wanted, false
+	copies := len(s.Others)
+	if s.Leader != "" {
+		copies++
+	}
+	return copies < wanted, false
 }
 
 // look takes in which streams this member keeps now, or is to keep, and which of their

@@ -26,6 +26,7 @@ func TestAMemberKnowsWhatItKeepsByWhatTheLeadersSay(t *testing.T) {
 		"it is not heard":                            {of("b", 2, Replica{Name: "me", Current: true, Offline: true}), true, false},
 		"nobody leads":                               {of("", 2, Replica{Name: "me", Current: true}, b), true, false},
 		"it has none yet, and one is to be made":     {of("a", 1), true, false},
+		"one more is set, and not placed yet":        {of("a", 3, b), true, false},
 		"there are enough copies, at others":         {of("a", 3, b, Replica{Name: "c", Current: true}), false, false},
 		"another one's lacks something, its own not": {of("a", 3, Replica{Name: "c", Lag: 9}, Replica{Name: "me", Current: true}), true, true},
 	} {
