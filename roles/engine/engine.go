@@ -171,6 +171,7 @@ type Engine struct {
 	places  chan struct{}              // one token per command that waits for its decision
 	ended   chan struct{}              // closed when the loop has ended
 	stuck   atomic.Int64               // object.Time since which decisions wait and none came back; 0 = none waits
+	unsaid  atomic.Int64               // object.Time since which the log does not take an event of the system; 0 = it does
 	oldest  atomic.Pointer[unanswered] // nil = nothing waits
 	running atomic.Bool
 	accepts atomic.Bool  // commands, which wait until the engine is live
@@ -178,6 +179,7 @@ type Engine struct {
 	// behindSince is since when decisions wait for a newer view; 0 = none waits.
 	behindSince atomic.Int64
 	recent      latencies
+	announces   announcer
 	book        book
 }
 
@@ -190,6 +192,7 @@ func New(o Options) (*Engine, error) {
 		opt: o, log: o.Logger, proj: o.Projection,
 		tail: make(chan *tailBatch), places: make(chan struct{}, o.QueuedCommands), ended: make(chan struct{}),
 	}
+	e.announces.e = e
 	e.look, e.trigger = e.proj.Look, e.proj.Trigger
 	e.inbox.wake = make(chan struct{}, 1)
 	e.view.Store(&membership.View{})
@@ -233,6 +236,7 @@ func (e *Engine) Trouble() []string {
 		text  string
 	}{
 		{&e.stuck, "the log has confirmed nothing for %s; results and commands wait (is the disk full?)"},
+		{&e.unsaid, "the log has not taken for %s what this engine says of itself; nobody is told by it until it has (has the stream a leader?)"},
 		{&e.behindSince, "the log has been ahead of the membership for %s; results and commands wait (is the coordination store reachable?)"},
 	} {
 		since := object.Time(t.since.Load())

@@ -21,7 +21,7 @@ const mostReason = 4 << 10
 
 // Reject puts on the log that a command was refused, so that every follower can
 // tell. The event is one of the system, because the object may not exist; its
-// object stands among the facts. Nothing waits for it.
+// object stands among the facts.
 func (e *Engine) Reject(r Rejection) {
 	facts := maps.Clone(r.Facts)
 	if facts == nil {

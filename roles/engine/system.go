@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
-	"jaque.sh/jaque/appliance/journal"
 )
 
 // index makes an entry for every object of a set.
@@ -157,22 +155,6 @@ func changeKinds(c Change) (kinds []event.Kind) {
 		}
 	}
 	return kinds
-}
-
-// announce appends an event of the whole system. It is information for people
-// and for other engines; nothing waits for it.
-func (e *Engine) announce(kind event.Kind, topic string, facts map[string]string, also ...event.Kind) {
-	e.announceFor(&event.Event{Kind: kind, Also: also, Facts: facts}, topic)
-}
-
-// announceFor is announce for an event that says more; Facts must be set.
-func (e *Engine) announceFor(ev *event.Event, topic string) {
-	e.fillSystem(ev, topic)
-	e.opt.Journal.Append(ev, 0, func(_ uint64, err error) {
-		if err != nil && !errors.Is(err, journal.ErrClosed) {
-			e.log.Warn("an event of the system could not be appended", "kind", string(ev.Kind), "err", err)
-		}
-	})
 }
 
 // fillSystem fills what every event of the whole system has.
