@@ -96,7 +96,7 @@ type Reply struct {
 }
 
 // ErrSilent: a process serves the data folder, and does not answer as a member.
-var ErrSilent = errors.New("the process of this data folder does not answer: it waits for a quorum as its log says, is starting, or is no member of a cluster")
+var ErrSilent = errors.New("the process of this data folder does not answer: it is starting, is no member of a cluster, or waits for a quorum, as its log says then: start the other members, or, if they are gone for good, take them out with `jaque cluster remove NAME -lost`")
 
 // Ask asks the member of a connection. Without an answer it fails with ErrSilent.
 func Ask(ctx context.Context, nc *nats.Conn, q Question) (*Report, error) {

@@ -90,7 +90,7 @@ func (o *clusterOptions) removed(ctx context.Context, r *cluster.Report, id stri
 	if _, err := o.ask(ctx, stderr, cluster.Question{Remove: id}); err != nil {
 		return o.mayRemove(r, id)
 	}
-	fmt.Fprintf(stdout, "%s was removed from cluster %s already; delete its data folder, and do not start jaque on it again\n", id, r.Cluster)
+	fmt.Fprintf(stdout, "%s was removed from cluster %s already; delete its data folder, and do not start jaque on it again. A machine that was let in under this name since then, and has not started yet, can still become a member\n", id, r.Cluster)
 	return nil
 }
 

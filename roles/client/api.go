@@ -136,6 +136,9 @@ func (a *api) silence(err error) error {
 // problem turns an answer that is no success into an error.
 func (c *call) problem(a answer) error {
 	var p problem
+	if text := strings.TrimSpace(string(a.body)); a.status == http.StatusServiceUnavailable && strings.HasPrefix(text, "not ready: ") {
+		return fmt.Errorf("jaque at %s is %s", c.api.base, printable(text)) // it serves nothing yet, nothing was done
+	}
 	if json.Unmarshal(a.body, &p) != nil || p.Detail == "" {
 		return fmt.Errorf("%s answered with status %d and nothing that jaque says; is it jaque that answers there?", c.api.base, a.status)
 	}

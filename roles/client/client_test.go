@@ -216,10 +216,17 @@ func TestWhereNobodyAnswers(t *testing.T) {
 	hang := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
 	t.Cleanup(func() { close(hang); slow.Close() })
+	says := func(status int, text string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, text, status) }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
 	for name, c := range map[string]struct {
 		args, want string
 		exit       int
 	}{
+		"it serves nothing yet":  {"-url " + says(503, "not ready: waiting for a quorum"), "is not ready: waiting for a quorum", Failed},
+		"it is not jaque":        {"-url " + says(503, "no upstream"), "is it jaque that answers there?", Failed},
 		"nobody listens":         {"-url http://127.0.0.1:1", "is jaque running there? name another address with -url", Failed},
 		"somebody is too slow":   {"-timeout 50ms -url " + slow.URL, "within 50ms; it may still be done", Failed},
 		"no address":             {"-url localhost:8420", `"localhost:8420" is no address of jaque; write http://host:port`, Usage},
