@@ -21,8 +21,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// render returns the manifests that helm template prints, and the notes.
-func render(values string) (manifests, notes string, err error) {
+// render returns the manifests that helm template site prints, and the notes.
+func render(values string) (manifests, notes string, err error) { return renderAs("site", values) }
+
+// renderAs is render for a release of another name.
+func renderAs(name, values string) (manifests, notes string, err error) {
 	c, err := loader.Load(filepath.Join("..", "jaque"))
 	if err != nil {
 		return "", "", err
@@ -31,7 +34,7 @@ func render(values string) (manifests, notes string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	release := chartutil.ReleaseOptions{Name: "site", Namespace: "monitoring", Revision: 1, IsInstall: true}
+	release := chartutil.ReleaseOptions{Name: name, Namespace: "monitoring", Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(c, given, release, chartutil.DefaultCapabilities)
 	if err != nil {
 		return "", "", err
@@ -100,7 +103,44 @@ nats: {url: "nats://nats:4222"}
 ui: {enabled: false}
 workers: []
 `,
+	// An authority of its own without credentials, and an image by digest.
+	"split-authority": `
+image: {repository: "images.example.net:5000/jaque", digest: "sha256:` + digest + `"}
+config: {existingConfigMap: site}
+deploymentMode: split
+nats: {url: "tls://nats:4222", caSecret: nats-authority}
+`,
+	// What YAML or the kubelet would read as something else.
+	"odd":            odd,
+	"odd-standalone": oddStandalone,
 }
+
+const digest = "0123456789012345678901234567890123456789012345678901234567890123"
+
+// oddMail has a colon, a sign that starts a comment, a quote and what the kubelet expands.
+const oddMail = `{host: "123", user: "$(POD_NAME)", from: "Jaque: \"ops\" #1 $$(HOME) $ <a@b>"}`
+
+const odd = `
+image: {repository: site/jaque, tag: "1", pullSecrets: ["1", "true"]}
+config: {existingConfigMap: "123"}
+apiTokenSecret: "true"
+deploymentMode: split
+nats: {url: "tls://nats:4222", credentialsSecret: "null", caSecret: "1e3"}
+workers: [{name: "1", zones: ["a: b", "#2", "c'd"]}]
+notifier: {enabled: true}
+delivery: {secret: "0x1", smtp: ` + oddMail + `}
+podMonitor: {enabled: true, interval: "30", labels: {release: "1"}}
+podAnnotations: {note: "true"}
+service: {annotations: {note: "1"}}
+`
+
+const oddStandalone = `
+image: {repository: site/jaque, tag: "1"}
+config: {existingConfigMap: "on"}
+fullnameOverride: "null"
+persistence: {size: "10", storageClass: "-"}
+delivery: {secret: "0x1", smtp: ` + oddMail + `}
+`
 
 // production are the values that the chart comes with as an example.
 func production(t *testing.T) string {
@@ -316,6 +356,166 @@ func TestEachRoleHoldsItsOwnSecretsOnly(t *testing.T) {
 	}
 }
 
+// workload is a StatefulSet or Deployment.
+type workload struct {
+	Spec struct {
+		Template             corev1.PodTemplateSpec
+		VolumeClaimTemplates []corev1.PersistentVolumeClaim
+	}
+}
+
+// load reads one of the manifests of kinds.
+func load(t *testing.T, doc string, into any) {
+	t.Helper()
+	if doc == "" {
+		t.Fatal("there is no such manifest")
+	}
+	if err := yaml.Unmarshal([]byte(doc), into); err != nil {
+		t.Fatalf("%v in\n%s", err, doc)
+	}
+}
+
+// expand is what the kubelet makes of an argument: $$ is one $, and $(NAME) a variable.
+func expand(arg string) string {
+	var out strings.Builder
+	for arg != "" {
+		switch end := strings.Index(arg, ")"); {
+		case strings.HasPrefix(arg, "$$"):
+			out.WriteByte('$')
+			arg = arg[2:]
+		case strings.HasPrefix(arg, "$(") && end > 0:
+			out.WriteString("<" + arg[2:end] + ">")
+			arg = arg[end+1:]
+		default:
+			out.WriteByte(arg[0])
+			arg = arg[1:]
+		}
+	}
+	return out.String()
+}
+
+// What the user writes arrives as it is written, whatever YAML and the kubelet read in it.
+func TestOddValuesArriveAsTheyAreWritten(t *testing.T) {
+	mail := []string{"-smtp-host=123", "-smtp-port=587", "-smtp-tls=starttls", `-smtp-from=Jaque: "ops" #1 $$(HOME) $ <a@b>`, "-smtp-user=$(POD_NAME)"}
+	for _, c := range []struct {
+		shape, key string
+		args       []string
+		secrets    []string
+		config     string
+	}{
+		{
+			"odd", "StatefulSet/site-jaque-engine",
+			[]string{"-nats-creds=/run/jaque/<POD_NAME>.creds", "-nats-tls-ca=/run/jaque/ca.crt", "-engine-id=<POD_NAME>"},
+			[]string{"null", "1e3", "true"},
+			"123",
+		},
+		{"odd", "Deployment/site-jaque-worker-1", []string{"-zones=a: b,#2,c'd", "-nats-tls-ca=/run/jaque/ca.crt"}, []string{"null", "1e3"}, ""},
+		{"odd", "Deployment/site-jaque-notifier", mail, []string{"null", "1e3", "0x1"}, "123"},
+		{"odd-standalone", "StatefulSet/null", mail, []string{"0x1"}, "on"},
+	} {
+		var w workload
+		load(t, kinds(t, shapes[c.shape])[c.key], &w)
+		pod := w.Spec.Template.Spec
+		var args []string
+		for _, a := range pod.Containers[0].Args {
+			args = append(args, expand(a))
+		}
+		for _, want := range c.args {
+			if !slices.Contains(args, want) {
+				t.Errorf("%s: %q lacks %q", c.key, args, want)
+			}
+		}
+		var secrets []string
+		config := ""
+		for _, v := range pod.Volumes {
+			if v.ConfigMap != nil {
+				config = v.ConfigMap.Name
+			}
+			if v.Projected == nil {
+				continue
+			}
+			for _, s := range v.Projected.Sources {
+				secrets = append(secrets, s.Secret.Name)
+			}
+		}
+		if !slices.Equal(secrets, c.secrets) || config != c.config {
+			t.Errorf("%s reads %q and the ConfigMap %q, want %q and %q", c.key, secrets, config, c.secrets, c.config)
+		}
+		if c.shape == "odd" && !slices.Equal(pod.ImagePullSecrets, []corev1.LocalObjectReference{{Name: "1"}, {Name: "true"}}) {
+			t.Errorf("%s pulls with %v", c.key, pod.ImagePullSecrets)
+		}
+		for _, claim := range w.Spec.VolumeClaimTemplates {
+			if class := claim.Spec.StorageClassName; class == nil || *class != "" {
+				t.Errorf("the class of a volume made by hand is %v, want an empty one", class)
+			}
+			if size := claim.Spec.Resources.Requests.Storage().String(); size != "10" {
+				t.Errorf("the volume has %s", size)
+			}
+		}
+	}
+	// A release may have a name that YAML reads as a number.
+	text, _, err := renderAs("123", common+"\nfullnameOverride: jaque")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc := range strings.SplitSeq(text, "---\n") {
+		var m struct {
+			Metadata struct{ Labels map[string]any }
+		}
+		if err := yaml.Unmarshal([]byte(doc), &m); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Metadata.Labels["app.kubernetes.io/instance"]; m.Metadata.Labels != nil && got != "123" {
+			t.Errorf("the instance is %v (%T) in\n%s", got, got, doc)
+		}
+	}
+}
+
+// The kubelet of the test above reads arguments as Kubernetes says it does.
+func TestExpandIsTheKubeletsRule(t *testing.T) {
+	for arg, want := range map[string]string{
+		"$(A)": "<A>", "$$(A)": "$(A)", "$$$(A)": "$<A>", "$$$$(A)": "$$(A)", "$": "$", "a$b": "a$b", "$(A": "$(A", "a)$(B)": "a)<B>",
+	} {
+		if got := expand(arg); got != want {
+			t.Errorf("%s becomes %s, want %s", arg, got, want)
+		}
+	}
+}
+
+// What pods are called is part of the engines' credentials: a name is taken whole or not at all.
+func TestNamesAreNeverCut(t *testing.T) {
+	long := strings.Repeat("a", 36)
+	for _, c := range []struct{ release, values, name, say string }{
+		{"site", "", "site-jaque", ""},
+		{"my-jaque", "", "my-jaque", ""},
+		{"site", "fullnameOverride: " + long, long, ""},
+		{long[:30], "", long[:30] + "-jaque", ""},
+		{long, "", "", "set fullnameOverride"},
+		{long, "fullnameOverride: jaque", "jaque", ""},
+		{"site", "fullnameOverride: " + long + "a", "", "room for 36"},
+		{"site", "nameOverride: " + long, "", "set fullnameOverride"},
+		{"site", "nameOverride: Jaque", "", "set fullnameOverride"},
+		{"1st", "", "", "set fullnameOverride"},
+		{"site.one", "", "", "set fullnameOverride"},
+		{"site", "fullnameOverride: Jaque", "", "fullnameOverride"},
+		{"site", "fullnameOverride: a.b", "", "fullnameOverride"},
+		{"site", "fullnameOverride: \"123\"", "", "fullnameOverride"},
+		{"site", "fullnameOverride: a-", "", "fullnameOverride"},
+	} {
+		text, _, err := renderAs(c.release, common+"\n"+c.values)
+		switch {
+		case c.say != "":
+			if err == nil || !strings.Contains(err.Error(), c.say) {
+				t.Errorf("%s, %s: %v, want a word of %q", c.release, c.values, err, c.say)
+			}
+		case err != nil:
+			t.Errorf("%s, %s: %v", c.release, c.values, err)
+		case !strings.Contains(text, fmt.Sprintf("name: %q\n", c.name)):
+			t.Errorf("%s, %s: nothing is called %s", c.release, c.values, c.name)
+		}
+	}
+}
+
 func TestWrongValuesAreRefusedWithWhatToWrite(t *testing.T) {
 	for name, c := range map[string]struct{ values, say string }{
 		"no image":                         {"config: {existingConfigMap: site}", "packaging/helm/Containerfile"},
@@ -333,11 +533,57 @@ func TestWrongValuesAreRefusedWithWhatToWrite(t *testing.T) {
 		"a TTL that is none":               {common + "\nheartbeatTTL: ten seconds", "heartbeatTTL"},
 		"a misspelt key":                   {common + "\nreplicas: 3", "replicas"},
 		"a user without password":          {common + "\ndelivery: {smtp: {host: h, user: u}}", "delivery.secret"},
-		"an authority without credentials": {common + "\ndeploymentMode: split\nnats: {url: \"tls://n:4222\", ca: true}", "nats.credentialsSecret"},
+		"an authority without credentials": {common + "\ndeploymentMode: split\nnats: {url: \"tls://n:4222\", ca: true}", "nats.caSecret"},
+		"two authorities":                  {split + "\nnats: {url: \"tls://n:4222\", credentialsSecret: a, ca: true, caSecret: b}", "leave one out"},
+		"a password in the address":        {common + "\ndeploymentMode: split\nnats: {url: \"nats://u:p@h:4222\"}", "nats.credentialsSecret"},
+		"a user in the address":            {common + "\ndeploymentMode: split\nnats: {url: \"tls://token@h:4222\"}", "nats.credentialsSecret"},
+		"an authority for one process":     {common + "\nnats: {caSecret: a}", "nats.caSecret"},
+		"ca.crt for one process":           {common + "\nnats: {ca: true}", "nats.ca "},
+		"replicas of one process":          {common + "\nstandalone: {replicas: 2}", "replicas"},
+		"one process that is off":          {common + "\nstandalone: {enabled: false}", "enabled"},
+		"engines that are off":             {split + "\nengine: {enabled: false}", "enabled"},
+		"a sink in one process":            {common + "\nsink: {enabled: true}", "write deploymentMode split"},
+		"a notifier in one process":        {common + "\nnotifier: {enabled: true}", "write deploymentMode split"},
+		"env of a ui in one process":       {common + "\nui: {env: [{name: A, value: b}]}", "write standalone.env"},
+		"resources of an engine in one":    {common + "\nengine: {resources: {limits: {cpu: 1}}}", "write standalone.resources"},
+		"env of one process in the split":  {split + "\nstandalone: {env: [{name: A, value: b}]}", "write engine.env"},
+		"a volume in the split":            {split + "\npersistence: {storageClass: fast}", "persistence.storageClass"},
+		"a sender without a server":        {common + "\ndelivery: {smtp: {from: a@b}}", "delivery.smtp.from"},
+		"a mail user without a server":     {common + "\ndelivery: {secret: s, smtp: {user: a}}", "delivery.smtp.user"},
+		"a secret that nothing reads":      {common + "\ndelivery: {secret: s}", "delivery.telegram"},
+		"a TTL of 0":                       {common + "\nheartbeatTTL: 0s", "heartbeatTTL"},
+		"a TTL of 0 in parts":              {common + "\nheartbeatTTL: 0h0.0s", "heartbeatTTL"},
+		"a number in env":                  {common + "\nenv: [{name: A, value: 1}]", "/env/0/value"},
+		"a switch in env of a role":        {common + "\nstandalone: {env: [{name: A, value: true}]}", "/standalone/env/0/value"},
+		"a number in env of a worker":      {split + "\nworkers: [{name: a, zones: [a], env: [{name: A, value: 1}]}]", "/workers/0/env/0/value"},
+		"env without a value":              {common + "\nenv: [{name: A}]", "value"},
+		"env with two values":              {common + "\nenv: [{name: A, value: b, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]", "/env/0"},
+		"a name that is none in env":       {common + "\nenv: [{name: \"a b\", value: c}]", "/env/0/name"},
+		"a misspelt key in env":            {common + "\nenv: [{name: A, vlaue: c}]", "vlaue"},
+		"the pod's name in env":            {common + "\nenv: [{name: POD_NAME, value: x}]", "the chart sets it"},
+		"the pod's name in env of a role":  {split + "\nengine: {env: [{name: POD_NAME, value: x}]}", "engine.env has POD_NAME"},
+		"the pod's name for a worker":      {split + "\nworkers: [{name: a, zones: [a], env: [{name: POD_NAME, value: x}]}]", "the entry a of workers has POD_NAME"},
+		"a flag of the chart in env":       {common + "\nenv: [{name: JAQUE_LOG_LEVEL, value: debug}]", "write logLevel"},
+		"a number as an annotation":        {common + "\npodAnnotations: {note: 1}", "/podAnnotations/note"},
+		"a switch as an annotation":        {common + "\nservice: {annotations: {note: true}}", "/service/annotations/note"},
+		"a switch to select nodes":         {common + "\nnodeSelector: {ssd: true}", "/nodeSelector/ssd"},
+		"a number as a label":              {common + "\npodMonitor: {labels: {a: 1}}", "/podMonitor/labels/a"},
+		"a zone that is two":               {split + "\nworkers: [{name: a, zones: [\"a,b\"]}]", "/workers/0/zones/0"},
+		"a Secret that cannot be":          {common + "\napiTokenSecret: \"my secret\"", "apiTokenSecret"},
+		"a volume without a size":          {common + "\npersistence: {size: \"\"}", "/persistence/size"},
+		"a tag in the repository":          {common + "\nimage: {repository: \"h:5000/x:1\"}", "image.tag"},
+		"a digest in the repository":       {common + "\nimage: {repository: \"x@sha256:" + digest + "\"}", "image.digest"},
+		"a digest as a tag":                {common + "\nimage: {repository: x, tag: \"sha256:" + digest + "\"}", "image.digest"},
+		"a tag and a digest":               {common + "\nimage: {repository: x, tag: \"1\", digest: \"sha256:" + digest + "\"}", "leave one out"},
+		"a digest that is none":            {common + "\nimage: {repository: x, digest: \"sha256:12\"}", "/image/digest"},
 	} {
 		_, _, err := render(c.values)
 		if err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, want a word of %q", name, err, c.say)
+		}
+		// A password that is refused is not shown either.
+		if err != nil && strings.Contains(err.Error(), "u:p@") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

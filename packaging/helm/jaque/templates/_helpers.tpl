@@ -1,16 +1,19 @@
+{{- /* Names of pods, and with them the -id of the engines' credentials, are made of it: it is
+     never cut. What is too long is refused in jaque.validate. */ -}}
 {{- define "jaque.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
-{{- else if contains (default .Chart.Name .Values.nameOverride) .Release.Name -}}
-{{- .Release.Name | trunc 36 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (default .Chart.Name .Values.nameOverride) | trunc 36 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name -}}
 {{- end -}}
 {{- end -}}
 
 {{- define "jaque.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
@@ -20,23 +23,107 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* What cannot be right is refused with what to write instead. */ -}}
+{{- /* What cannot be right, and what would be ignored, is refused with what to write instead. */ -}}
 {{- define "jaque.validate" -}}
-{{- if not .Values.image.repository -}}
-{{- fail "image.repository is missing: build an image from packaging/helm/Containerfile and name it" -}}
-{{- end -}}
+{{- include "jaque.validateName" . -}}
+{{- include "jaque.validateImage" .Values.image -}}
+{{- include "jaque.validateEnv" . -}}
+{{- include "jaque.validateDelivery" .Values.delivery -}}
 {{- if and (not .Values.config.files) (not .Values.config.existingConfigMap) -}}
 {{- fail "there is no configuration: write config.files, or name a ConfigMap in config.existingConfigMap" -}}
 {{- end -}}
 {{- if and .Values.config.files .Values.config.existingConfigMap -}}
 {{- fail "config.files and config.existingConfigMap are both given: leave one out" -}}
 {{- end -}}
+{{- if contains "@" (default "" .Values.nats.url) -}}
+{{- fail "nats.url holds a user or a password, and arguments can be read by everybody who may see the pods: write tls://host:4222, and name a Secret with credentials in nats.credentialsSecret" -}}
+{{- end -}}
 {{- if eq .Values.deploymentMode "split" -}}
-{{- if not .Values.nats.url -}}
+{{- include "jaque.validateSplit" . -}}
+{{- else -}}
+{{- include "jaque.validateStandalone" . -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "jaque.validateName" -}}
+{{- $name := include "jaque.fullname" . -}}
+{{- if gt (len $name) 36 -}}
+{{- fail (printf "the name %s has %d characters, and the names of the pods have room for 36: set fullnameOverride to a shorter one" $name (len $name)) -}}
+{{- end -}}
+{{- /* A Service's name starts with a letter and has no dot; that of a release may. */ -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "the name %s, made of the release's name and nameOverride, is none that Kubernetes takes for a Service: set fullnameOverride to small letters, digits and -, with a letter first" $name) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Argument: image. */ -}}
+{{- define "jaque.validateImage" -}}
+{{- if not .repository -}}
+{{- fail "image.repository is missing: build an image from packaging/helm/Containerfile and name it" -}}
+{{- end -}}
+{{- if contains "@" .repository -}}
+{{- fail "image.repository holds a digest: write it in image.digest, as in digest: sha256:…" -}}
+{{- end -}}
+{{- if regexMatch ":[^/]*$" .repository -}}
+{{- fail "image.repository holds a tag: write it in image.tag" -}}
+{{- end -}}
+{{- if regexMatch "[:@]" (default "" .tag) -}}
+{{- fail "image.tag holds a digest: write it in image.digest, as in digest: sha256:…" -}}
+{{- end -}}
+{{- if and .tag .digest -}}
+{{- fail "image.tag and image.digest are both given, and a digest needs no tag: leave one out" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* A flag wins over its twin in the environment, so what the chart writes as a flag for
+     every pod would be ignored there. */ -}}
+{{- define "jaque.validateEnv" -}}
+{{- $instead := dict "POD_NAME" "the chart sets it" "JAQUE_TARGET" "deploymentMode sets it" "JAQUE_LISTEN" "the probes ask at port 8420" "JAQUE_LOG_FORMAT" "the chart sets it" "JAQUE_LOG_LEVEL" "write logLevel" "JAQUE_CONFIG" "write config" -}}
+{{- $places := dict "env" .Values.env -}}
+{{- range list "standalone" "engine" "ui" "sink" "notifier" -}}
+{{- $_ := set $places (printf "%s.env" .) (index $.Values . "env") -}}
+{{- end -}}
+{{- range .Values.workers -}}
+{{- $_ := set $places (printf "env of the entry %s of workers" .name) .env -}}
+{{- end -}}
+{{- range $place, $env := $places -}}
+{{- range $env -}}
+{{- if hasKey $instead .name -}}
+{{- fail (printf "%s has %s, which would be ignored or break the pod: leave it out; %s" $place .name (get $instead .name)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Argument: delivery. */ -}}
+{{- define "jaque.validateDelivery" -}}
+{{- if not .smtp.host -}}
+{{- range $key, $given := dict "user" .smtp.user "from" .smtp.from -}}
+{{- if $given -}}
+{{- fail (printf "delivery.smtp.%s is given without delivery.smtp.host: name the mail server there" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $needed := or .smtp.user .telegram -}}
+{{- if and $needed (not .secret) -}}
+{{- fail "delivery.secret is missing: a Secret with smtp-password for delivery.smtp.user, and telegram-token for delivery.telegram" -}}
+{{- end -}}
+{{- if and .secret (not $needed) -}}
+{{- fail "delivery.secret is given and nothing reads it: write delivery.smtp.user or delivery.telegram: true, or leave it out" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "jaque.validateSplit" -}}
+{{- with .Values.nats -}}
+{{- if not .url -}}
 {{- fail "deploymentMode split needs nats.url, the NATS server that keeps log, queue and members: nats://host:4222 or tls://host:4222" -}}
 {{- end -}}
-{{- if and .Values.nats.ca (not .Values.nats.credentialsSecret) -}}
-{{- fail "nats.ca needs nats.credentialsSecret, which holds ca.crt" -}}
+{{- if and .ca .caSecret -}}
+{{- fail "nats.ca says that ca.crt stands in nats.credentialsSecret, and nats.caSecret names another Secret: leave one out" -}}
+{{- end -}}
+{{- if and .ca (not .credentialsSecret) -}}
+{{- fail "nats.ca needs nats.credentialsSecret, which holds ca.crt; without credentials name the Secret with ca.crt in nats.caSecret" -}}
+{{- end -}}
 {{- end -}}
 {{- $names := dict -}}
 {{- range .Values.workers -}}
@@ -45,21 +132,36 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- $_ := set $names .name true -}}
 {{- end -}}
-{{- else -}}
-{{- range $flag, $given := dict "nats.url" .Values.nats.url "nats.credentialsSecret" .Values.nats.credentialsSecret -}}
-{{- if $given -}}
-{{- fail (printf "%s is given, and deploymentMode is standalone, which has no NATS server: write deploymentMode split, or leave it out" $flag) -}}
+{{- range $key := list "env" "resources" -}}
+{{- if index $.Values.standalone $key -}}
+{{- fail (printf "standalone.%s is given, and deploymentMode is split: write engine.%s and so on for each role" $key $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.persistence.storageClass -}}
+{{- fail "persistence.storageClass is given, and deploymentMode is split, where the log stands on the NATS server: leave it out" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "jaque.validateStandalone" -}}
+{{- range $key := list "url" "credentialsSecret" "ca" "caSecret" -}}
+{{- if index $.Values.nats $key -}}
+{{- fail (printf "nats.%s is given, and deploymentMode is standalone, which has no NATS server: write deploymentMode split, or leave it out" $key) -}}
 {{- end -}}
 {{- end -}}
 {{- if gt (int .Values.engine.replicas) 1 -}}
 {{- fail "engine.replicas is more than 1, and deploymentMode is standalone, which is one process: write deploymentMode split" -}}
 {{- end -}}
+{{- range $role := list "sink" "notifier" -}}
+{{- if index $.Values $role "enabled" -}}
+{{- fail (printf "%s.enabled is true, and deploymentMode is standalone, where the one process does that itself: leave it out, or write deploymentMode split" $role) -}}
 {{- end -}}
-{{- if and (or .Values.delivery.smtp.user .Values.delivery.telegram) (not .Values.delivery.secret) -}}
-{{- fail "delivery.secret is missing: a Secret with smtp-password for delivery.smtp.user, and telegram-token for delivery.telegram" -}}
 {{- end -}}
-{{- if and .Values.delivery.smtp.user (not .Values.delivery.smtp.host) -}}
-{{- fail "delivery.smtp.user is given without delivery.smtp.host" -}}
+{{- range $role := list "engine" "ui" "sink" "notifier" -}}
+{{- range $key := list "env" "resources" -}}
+{{- if index $.Values $role $key -}}
+{{- fail (printf "%s.%s is given, and deploymentMode is standalone, which is one process: write standalone.%s" $role $key $key) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 
@@ -72,7 +174,7 @@ metadata:
   {{- if or $checksum .root.Values.podAnnotations }}
   annotations:
     {{- if $checksum }}
-    checksum/config: {{ toJson .root.Values.config.files | sha256sum }}
+    checksum/config: {{ toJson .root.Values.config.files | sha256sum | quote }}
     {{- end }}
     {{- with .root.Values.podAnnotations }}
     {{- toYaml . | nindent 4 }}
@@ -93,7 +195,7 @@ spec:
   {{- with .root.Values.image.pullSecrets }}
   imagePullSecrets:
     {{- range . }}
-    - name: {{ . }}
+    - name: {{ . | quote }}
     {{- end }}
   {{- end }}
   {{- with .root.Values.nodeSelector }}
@@ -117,7 +219,7 @@ spec:
   {{- end }}
   containers:
     - name: jaque
-      image: {{ printf "%s:%s" .root.Values.image.repository (.root.Values.image.tag | default .root.Chart.AppVersion | default "latest") | quote }}
+      image: {{ include "jaque.image" .root | quote }}
       imagePullPolicy: {{ .root.Values.image.pullPolicy }}
       args: {{- include "jaque.args" . | nindent 8 }}
       env:
@@ -172,7 +274,7 @@ spec:
     {{- if ne .component "worker" }}
     - name: config
       configMap:
-        name: {{ .root.Values.config.existingConfigMap | default (include "jaque.fullname" .root) }}
+        name: {{ .root.Values.config.existingConfigMap | default (include "jaque.fullname" .root) | quote }}
     {{- end }}
     {{- if eq .component "engine" }}
     - name: data
@@ -184,6 +286,16 @@ spec:
         defaultMode: 0440
         sources: {{- include "jaque.secrets" . | nindent 10 }}
     {{- end }}
+{{- end -}}
+
+{{- define "jaque.image" -}}
+{{- with .Values.image -}}
+{{- if .digest -}}
+{{- printf "%s@%s" .repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion | default "latest") -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "jaque.delivers" -}}
@@ -204,28 +316,34 @@ spec:
 {{- $v := .root.Values -}}
 {{- if and (eq $v.deploymentMode "split") $v.nats.credentialsSecret }}
 - secret:
-    name: {{ $v.nats.credentialsSecret }}
+    name: {{ $v.nats.credentialsSecret | quote }}
     items:
       {{- if eq .component "engine" }}
       {{- range $n := until (int $v.engine.replicas) }}
-      - {key: engine-{{ $n }}.creds, path: {{ include "jaque.fullname" $.root }}-engine-{{ $n }}.creds}
+      - {key: engine-{{ $n }}.creds, path: {{ printf "%s-engine-%d.creds" (include "jaque.fullname" $.root) $n | quote }}}
       {{- end }}
       {{- else }}
-      - {key: {{ .credentials }}.creds, path: nats.creds}
+      - {key: {{ printf "%s.creds" .credentials | quote }}, path: nats.creds}
       {{- end }}
       {{- if $v.nats.ca }}
       - {key: ca.crt, path: ca.crt}
       {{- end }}
 {{- end }}
+{{- if and (eq $v.deploymentMode "split") $v.nats.caSecret }}
+- secret:
+    name: {{ $v.nats.caSecret | quote }}
+    items:
+      - {key: ca.crt, path: ca.crt}
+{{- end }}
 {{- if and $v.apiTokenSecret (include "jaque.showsAPI" .) }}
 - secret:
-    name: {{ $v.apiTokenSecret }}
+    name: {{ $v.apiTokenSecret | quote }}
     items:
       - {key: token, path: api-token}
 {{- end }}
 {{- if and $v.delivery.secret (include "jaque.delivers" .) (or $v.delivery.smtp.user $v.delivery.telegram) }}
 - secret:
-    name: {{ $v.delivery.secret }}
+    name: {{ $v.delivery.secret | quote }}
     items:
       {{- if $v.delivery.smtp.user }}
       - {key: smtp-password, path: smtp-password}
@@ -236,6 +354,12 @@ spec:
 {{- end }}
 {{- end -}}
 
+{{- /* One argument with a value of the user: flag and value. The kubelet reads $(NAME) as a
+     variable and $$ as one $, so every $ of the user is doubled. */ -}}
+{{- define "jaque.arg" -}}
+{{- printf "-%s=%s" (index . 0) (index . 1 | replace "$" "$$") | quote -}}
+{{- end -}}
+
 {{- /* The command line of a role. */ -}}
 {{- define "jaque.args" -}}
 {{- $v := .root.Values -}}
@@ -243,7 +367,7 @@ spec:
 - -target={{ ternary .component "all" $split }}
 - -listen=0.0.0.0:8420
 - -log-format=json
-- -log-level={{ $v.logLevel }}
+- {{ include "jaque.arg" (list "log-level" $v.logLevel) }}
 {{- if ne .component "worker" }}
 - -config=/etc/jaque
 {{- end }}
@@ -251,24 +375,24 @@ spec:
 - -data=/var/lib/jaque
 {{- end }}
 {{- if and $v.heartbeatTTL (not (has .component (list "worker" "ui"))) }}
-- -heartbeat-ttl={{ $v.heartbeatTTL }}
+- {{ include "jaque.arg" (list "heartbeat-ttl" $v.heartbeatTTL) }}
 {{- end }}
 {{- if $split }}
 {{- if ne .component "worker" }}
-- -eventlog={{ $v.nats.url }}
-- -coordination={{ $v.nats.url }}
+- {{ include "jaque.arg" (list "eventlog" $v.nats.url) }}
+- {{ include "jaque.arg" (list "coordination" $v.nats.url) }}
 {{- end }}
 {{- if has .component (list "engine" "worker") }}
-- -queue={{ $v.nats.url }}
+- {{ include "jaque.arg" (list "queue" $v.nats.url) }}
 {{- end }}
 {{- if eq .component "worker" }}
-- -zones={{ join "," .role.zones }}
+- {{ include "jaque.arg" (list "zones" (join "," .role.zones)) }}
 {{- end }}
 {{- if $v.nats.credentialsSecret }}
 - -nats-creds=/run/jaque/{{ ternary "$(POD_NAME)" "nats" (eq .component "engine") }}.creds
-{{- if $v.nats.ca }}
-- -nats-tls-ca=/run/jaque/ca.crt
 {{- end }}
+{{- if or $v.nats.ca $v.nats.caSecret }}
+- -nats-tls-ca=/run/jaque/ca.crt
 {{- end }}
 {{- if eq .component "engine" }}
 - -engine-id=$(POD_NAME)
@@ -281,14 +405,14 @@ spec:
 {{- if include "jaque.delivers" . }}
 {{- with $v.delivery.smtp }}
 {{- if .host }}
-- -smtp-host={{ .host }}
-- -smtp-port={{ .port }}
-- -smtp-tls={{ .tls }}
+- {{ include "jaque.arg" (list "smtp-host" .host) }}
+- {{ include "jaque.arg" (list "smtp-port" (toString .port)) }}
+- {{ include "jaque.arg" (list "smtp-tls" .tls) }}
 {{- if .from }}
-- -smtp-from={{ .from }}
+- {{ include "jaque.arg" (list "smtp-from" .from) }}
 {{- end }}
 {{- if .user }}
-- -smtp-user={{ .user }}
+- {{ include "jaque.arg" (list "smtp-user" .user) }}
 - -smtp-password-file=/run/jaque/smtp-password
 {{- end }}
 {{- end }}
@@ -304,7 +428,7 @@ spec:
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ include "jaque.fullname" .root }}-{{ .name }}
+  name: {{ printf "%s-%s" (include "jaque.fullname" .root) .name | quote }}
   labels:
     {{- include "jaque.labels" . | nindent 4 }}
     {{- with .more }}
