@@ -1,6 +1,8 @@
 package check
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -213,9 +215,7 @@ func kinds(t *testing.T, values string) map[string]string {
 			Kind     string
 			Metadata struct{ Name string }
 		}
-		if err := yaml.Unmarshal([]byte(doc), &m); err != nil {
-			t.Fatalf("%v in\n%s", err, doc)
-		}
+		load(t, doc, &m)
 		if m.Kind == "" {
 			continue
 		}
@@ -228,6 +228,28 @@ func kinds(t *testing.T, values string) map[string]string {
 	return all
 }
 
+// decode reads a manifest as Kubernetes does: a number is no string. yaml.Unmarshal would make
+// one of it.
+func decode(doc string, into any, known bool) error {
+	text, err := yaml.YAMLToJSONStrict([]byte(doc))
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	if known {
+		d.DisallowUnknownFields()
+	}
+	return d.Decode(into)
+}
+
+// load is decode for a part of a manifest.
+func load(t *testing.T, doc string, into any) {
+	t.Helper()
+	if err := decode(doc, into, false); err != nil {
+		t.Fatalf("%v in\n%s", err, doc)
+	}
+}
+
 // What is rendered are fields that Kubernetes knows, and selectors find their pods.
 func TestManifestsHaveNoUnknownFields(t *testing.T) {
 	for name, values := range shapes {
@@ -236,7 +258,7 @@ func TestManifestsHaveNoUnknownFields(t *testing.T) {
 		for key, doc := range kinds(t, values) {
 			kind, _, _ := strings.Cut(key, "/")
 			strict := func(into any) {
-				if err := yaml.UnmarshalStrict([]byte(doc), into); err != nil {
+				if err := decode(doc, into, true); err != nil {
 					t.Errorf("%s: %s: %v", name, key, err)
 				}
 			}
@@ -329,9 +351,7 @@ func TestEachRoleHoldsItsOwnSecretsOnly(t *testing.T) {
 			continue
 		}
 		found++
-		if err := yaml.Unmarshal([]byte(doc), &w); err != nil {
-			t.Fatal(err)
-		}
+		load(t, doc, &w)
 		var got []string
 		for _, v := range w.Spec.Template.Spec.Volumes {
 			if v.Secret != nil {
@@ -361,17 +381,6 @@ type workload struct {
 	Spec struct {
 		Template             corev1.PodTemplateSpec
 		VolumeClaimTemplates []corev1.PersistentVolumeClaim
-	}
-}
-
-// load reads one of the manifests of kinds.
-func load(t *testing.T, doc string, into any) {
-	t.Helper()
-	if doc == "" {
-		t.Fatal("there is no such manifest")
-	}
-	if err := yaml.Unmarshal([]byte(doc), into); err != nil {
-		t.Fatalf("%v in\n%s", err, doc)
 	}
 }
 
@@ -414,7 +423,12 @@ func TestOddValuesArriveAsTheyAreWritten(t *testing.T) {
 		{"odd-standalone", "StatefulSet/null", mail, []string{"0x1"}, "on"},
 	} {
 		var w workload
-		load(t, kinds(t, shapes[c.shape])[c.key], &w)
+		doc := kinds(t, shapes[c.shape])[c.key]
+		if doc == "" {
+			t.Errorf("there is no %s", c.key)
+			continue
+		}
+		load(t, doc, &w)
 		pod := w.Spec.Template.Spec
 		var args []string
 		for _, a := range pod.Containers[0].Args {
@@ -453,6 +467,17 @@ func TestOddValuesArriveAsTheyAreWritten(t *testing.T) {
 			}
 		}
 	}
+	// The kinds of Prometheus are not typed here.
+	var monitor struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			PodMetricsEndpoints []struct{ Interval string }
+		}
+	}
+	load(t, kinds(t, odd)["PodMonitor/site-jaque"], &monitor)
+	if e := monitor.Spec.PodMetricsEndpoints; len(e) != 1 || e[0].Interval != "30" || monitor.Metadata.Labels["release"] != "1" {
+		t.Errorf("Prometheus is told %+v", monitor)
+	}
 	// A release may have a name that YAML reads as a number.
 	text, _, err := renderAs("123", common+"\nfullnameOverride: jaque")
 	if err != nil {
@@ -462,9 +487,7 @@ func TestOddValuesArriveAsTheyAreWritten(t *testing.T) {
 		var m struct {
 			Metadata struct{ Labels map[string]any }
 		}
-		if err := yaml.Unmarshal([]byte(doc), &m); err != nil {
-			t.Fatal(err)
-		}
+		load(t, doc, &m)
 		if got := m.Metadata.Labels["app.kubernetes.io/instance"]; m.Metadata.Labels != nil && got != "123" {
 			t.Errorf("the instance is %v (%T) in\n%s", got, got, doc)
 		}
@@ -512,6 +535,41 @@ func TestNamesAreNeverCut(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.release, c.values, err)
 		case !strings.Contains(text, fmt.Sprintf("name: %q\n", c.name)):
 			t.Errorf("%s, %s: nothing is called %s", c.release, c.values, c.name)
+		}
+	}
+}
+
+// A Secret with the authority stands next to credentials, or alone.
+func TestAnAuthorityNeedsNoCredentials(t *testing.T) {
+	for name, c := range map[string]struct {
+		nats string
+		want []string
+	}{
+		"none":                     {`url: "tls://n:4222"`, nil},
+		"alone":                    {`url: "tls://n:4222", caSecret: a`, []string{"a/ca.crt"}},
+		"next to credentials":      {`url: "tls://n:4222", caSecret: a, credentialsSecret: c`, []string{"c/worker-default.creds", "a/ca.crt"}},
+		"in that of credentials":   {`url: "tls://n:4222", ca: true, credentialsSecret: c`, []string{"c/worker-default.creds", "c/ca.crt"}},
+		"credentials of their own": {`url: "tls://n:4222", credentialsSecret: c`, []string{"c/worker-default.creds"}},
+	} {
+		var w workload
+		load(t, kinds(t, common+"\ndeploymentMode: split\nnats: {"+c.nats+"}")["Deployment/site-jaque-worker-default"], &w)
+		var got []string
+		for _, v := range w.Spec.Template.Spec.Volumes {
+			if v.Projected == nil {
+				continue
+			}
+			for _, s := range v.Projected.Sources {
+				for _, item := range s.Secret.Items {
+					got = append(got, s.Secret.Name+"/"+item.Key)
+				}
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the worker holds %v, want %v", name, got, c.want)
+		}
+		trusts := slices.Contains(w.Spec.Template.Spec.Containers[0].Args, "-nats-tls-ca=/run/jaque/ca.crt")
+		if want := slices.ContainsFunc(c.want, func(s string) bool { return strings.HasSuffix(s, "/ca.crt") }); trusts != want {
+			t.Errorf("%s: the worker trusts an authority of its own: %v, want %v", name, trusts, want)
 		}
 	}
 }
