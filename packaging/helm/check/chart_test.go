@@ -219,6 +219,9 @@ func kinds(t *testing.T, values string) map[string]string {
 		if m.Kind == "" {
 			continue
 		}
+		if m.Metadata.Name == "" {
+			t.Errorf("a %s has no name:\n%s", m.Kind, doc)
+		}
 		if key := m.Kind + "/" + m.Metadata.Name; all[key] != "" {
 			t.Errorf("%s stands twice", key)
 		} else {
