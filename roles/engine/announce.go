@@ -8,21 +8,15 @@ import (
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/journal"
-)
-
-// How long an event of the system that the log has not taken waits for its next try: the
-// first time, each time twice as long, and at most. A log that chooses its leader takes
-// nothing for a second or two.
-const (
-	announcePause = 100 * time.Millisecond
-	announceMost  = 5 * time.Second
+	"jaque.sh/jaque/appliance/rule/handover"
 )
 
 // mostAnnounced bounds how many events of the system wait for the log.
 const mostAnnounced = 1000
 
 // announcer puts events of the whole system on the log, one after the other, and tries
-// again until each is there: others wait for what an engine says of itself.
+// again until each is there: others wait for what an engine says of itself, and a log that
+// chooses its leader takes nothing for a second or two.
 type announcer struct {
 	e *Engine
 
@@ -85,6 +79,6 @@ func (a *announcer) sent(ev *event.Event, err error) {
 			a.e.log.Warn("an event of the system could not be appended and is tried again", "kind", string(ev.Kind), "err", err)
 		}
 		a.e.metrics.appendErrors.Inc()
-		time.AfterFunc(min(announcePause<<min(a.tries-1, 10), announceMost), a.send)
+		time.AfterFunc(handover.Backoff(a.tries+1), a.send)
 	}
 }
