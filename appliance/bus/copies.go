@@ -274,9 +274,7 @@ func (b *Bus) Unready() []string {
 		return nil
 	}
 	p := b.embed.peering
-	p.mu.Lock()
-	v, unled := p.seen, p.unled
-	p.mu.Unlock()
+	v, unled := p.lastSeen()
 	lacks, voiceless := b.ready.now()
 	switch {
 	case !voiceless.IsZero() && time.Since(voiceless) >= voicelessPatience:

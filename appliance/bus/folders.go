@@ -108,10 +108,16 @@ func (f *folders) save() error {
 	return nil
 }
 
-// keep saves the note and logs if that fails: it is tried again with the next change.
+// keep saves the note.
 func (f *folders) keep() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.trySave()
+}
+
+// trySave is save that logs if that fails: it is tried again with the next change. f.mu is
+// held.
+func (f *folders) trySave() {
 	if err := f.save(); err != nil {
 		f.log.Warn("a member that was removed could come back after a restart", "err", err)
 	}
@@ -161,9 +167,7 @@ func (f *folders) left(name string) {
 	}
 	f.forget()
 	f.turned()
-	if err := f.save(); err != nil {
-		f.log.Warn("a member that was removed could come back after a restart", "err", err)
-	}
+	f.trySave()
 }
 
 // wasRemoved tells whether a member of a name was ever removed.

@@ -14,11 +14,7 @@ import (
 // right is said where the server refused it, and nowhere else.
 func TestWhatTheServerRefusedIsToldWhereItHasToDoWithIt(t *testing.T) {
 	t.Parallel()
-	g := &guests{}
-	b, ca := listening(t, g, nil)
-	u, creds := guest(t, ca, User{Name: "carl"})
-	g.set(u)
-	in := eventually(t, func() (*Bus, error) { return call(t, b.ListenAddress(), creds) })
+	in := rightless(t)
 	began := time.Now()
 	if got := in.Hindrance(began, "JAQUE_MEMBERS"); got != "" {
 		t.Errorf("before anything was asked: %q", got)

@@ -175,13 +175,19 @@ func TestARevokedUserIsPutOutAndTheOthersStay(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutRightsMayDoNothing(t *testing.T) {
-	t.Parallel()
+// rightless is connected as a user who has no rights.
+func rightless(t *testing.T) *Bus {
+	t.Helper()
 	g := &guests{}
 	b, ca := listening(t, g, nil)
 	u, creds := guest(t, ca, User{Name: "carl"})
 	g.set(u)
-	in := eventually(t, func() (*Bus, error) { return call(t, b.ListenAddress(), creds) })
+	return eventually(t, func() (*Bus, error) { return call(t, b.ListenAddress(), creds) })
+}
+
+func TestAUserWithoutRightsMayDoNothing(t *testing.T) {
+	t.Parallel()
+	in := rightless(t)
 	if _, err := in.Conn().SubscribeSync("a.b"); err != nil {
 		t.Fatal(err)
 	}

@@ -236,6 +236,14 @@ func (s StreamStatus) single() StreamStatus {
 // names of members by their ids, as they were last heard.
 type memberNames = sync.Map
 
+// lastSeen returns how the members stood when they were last looked at, and what is to be
+// said of streams without a leader.
+func (p *peering) lastSeen() (v view, unled string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen, p.unled
+}
+
 // Trouble says in sentences what keeps this member's log from being written: nothing
 // while the cluster has a quorum and its streams their leaders, and nothing without a
 // cluster.
@@ -244,9 +252,7 @@ func (b *Bus) Trouble() []string {
 		return nil
 	}
 	p := b.embed.peering
-	p.mu.Lock()
-	v, unled := p.seen, p.unled
-	p.mu.Unlock()
+	v, unled := p.lastSeen()
 	if v.Size == 0 || v.quorum() && unled == "" {
 		return nil
 	}
