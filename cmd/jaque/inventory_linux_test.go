@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,15 +22,9 @@ import (
 func sockets(t *testing.T, pid int) (bound []string) {
 	t.Helper()
 	own := map[string]bool{}
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("the files of process %d: %v, %v", pid, files, err)
-	}
-	for _, f := range files {
-		if at, err := os.Readlink(f); err == nil { // else it was closed meanwhile
-			if inode, ok := strings.CutPrefix(at, "socket:["); ok {
-				own[strings.TrimSuffix(inode, "]")] = true
-			}
+	for _, at := range openFiles(t, pid) {
+		if inode, ok := strings.CutPrefix(at, "socket:["); ok {
+			own[strings.TrimSuffix(inode, "]")] = true
 		}
 	}
 	for _, kind := range []string{"tcp", "tcp6", "udp", "udp6", "unix"} {
@@ -124,13 +117,7 @@ func TestEachRoleOpensItsOwnListenersAndHoldsItsOwnSecrets(t *testing.T) {
 	x.write("site.cue", strings.NewReplacer("ann@test.invalid", contact, `"DIR/check_file", "db"`, `"DIR/check_file", "db", "$USER7$"`).Replace(shapesConfig)+
 		fmt.Sprintf("settings: macros: USER7: %q\n", macro))
 	address := freeAddress(t)
-	users := map[string][]string{"w1": {"worker"}, "w3": {"worker", "-zone", "dmz"}, "u1": {"ui"}, "s1": {"sink"}, "n1": {"notifier"}}
-	for _, id := range slices.Sorted(maps.Keys(users)) {
-		args := append([]string{"credentials", users[id][0], "-id", id, "-data", x.path("data"), "-out", x.path(id + ".creds")}, users[id][1:]...)
-		if code, _, stderr := finish(t, command(t, args...)); code != 0 {
-			t.Fatalf("%v: status %d: %s", args, code, stderr)
-		}
-	}
+	x.admit(map[string][]string{"w1": {"worker"}, "w3": {"worker", "-zone", "dmz"}, "u1": {"ui"}, "s1": {"sink"}, "n1": {"notifier"}})
 	url := "nats://" + address
 	follow := func(id, role string, more ...string) *running {
 		return x.launch(append(more, "-nats-creds", x.path(id+".creds"), "-target", role, "-config", x.path("site.cue"), "-eventlog", url, "-coordination", url)...)

@@ -142,18 +142,25 @@ func startInside(x *shapeDay) {
 	address := freeAddress(x.t)
 	x.log = bus.Options{Data: x.path("data")}
 	// Users are made before the server starts: it knows them at once.
-	for id, role := range map[string][]string{
+	x.admit(map[string][]string{
 		"w1": {"worker"}, "w2": {"worker"}, "w3": {"worker", "-zone", "dmz"}, "u1": {"ui"}, "s1": {"sink"}, "n1": {"notifier"},
-	} {
+	})
+	x.decider = x.launch(x.deciderArgs("-target", "engine", "-data", x.path("data"), "-nats-listen", address,
+		"-queue", "embedded", "-coordination", "embedded", "-notify-delivery", "notifier")...)
+	x.decider.served()
+	x.others("nats://"+address, func(id string) []string { return []string{"-nats-creds", x.path(id + ".creds")} })
+}
+
+// admit makes users of the server of the engine, in files ID.creds; each is a role and more
+// arguments.
+func (x *shapeDay) admit(users map[string][]string) {
+	x.t.Helper()
+	for id, role := range users {
 		args := append([]string{"credentials", role[0], "-id", id, "-data", x.path("data"), "-out", x.path(id + ".creds")}, role[1:]...)
 		if code, _, stderr := finish(x.t, command(x.t, args...)); code != 0 {
 			x.t.Fatalf("%v: status %d: %s", args, code, stderr)
 		}
 	}
-	x.decider = x.launch(x.deciderArgs("-target", "engine", "-data", x.path("data"), "-nats-listen", address,
-		"-queue", "embedded", "-coordination", "embedded", "-notify-delivery", "notifier")...)
-	x.decider.served()
-	x.others("nats://"+address, func(id string) []string { return []string{"-nats-creds", x.path(id + ".creds")} })
 }
 
 // others starts every role but the engine; admit returns what lets a process in.

@@ -256,17 +256,28 @@ func (r *running) startedAs() any {
 	return nil
 }
 
+// openFiles returns what a process has open now, as the kernel calls it.
+func openFiles(t *testing.T, pid int) (all []string) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the files of process %d: %v, %v", pid, files, err)
+	}
+	for _, f := range files {
+		if at, err := os.Readlink(f); err == nil { // else it was closed meanwhile
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
 // auditWorker demands that a worker has no file open but Go's view of the machine's
 // limits, and hears nothing from the
 // server but its work and the question who is there (S019).
 func (x *split) auditWorker(w *running) {
 	x.t.Helper()
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.cmd.Process.Pid))
-	if err != nil || len(files) == 0 {
-		x.t.Fatalf("its files: %v, %v", files, err)
-	}
-	for _, f := range files {
-		if at, err := os.Readlink(f); err == nil && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "/dev/") && !strings.HasPrefix(at, "/sys/fs/cgroup/") {
+	for _, at := range openFiles(x.t, w.cmd.Process.Pid) {
+		if strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "/dev/") && !strings.HasPrefix(at, "/sys/fs/cgroup/") {
 			x.t.Errorf("a worker has %s open", at)
 		}
 	}
