@@ -23,7 +23,7 @@ func (r *Report) nobodys() []string {
 			continue
 		}
 		who := "engine " + e.ID
-		if !r.has(e.ID) {
+		if !r.Has(e.ID) {
 			who += ", which is no member of the cluster,"
 		}
 		sentences = append(sentences, fmt.Sprintf("%s is not heard: its %d of %d objects (%d %%) are nobody's until about %s, when the others take them over if it stays so",
@@ -32,8 +32,8 @@ func (r *Report) nobodys() []string {
 	return sentences
 }
 
-// has tells whether the cluster has a member of the id.
-func (r *Report) has(id string) bool {
+// Has tells whether the cluster has a member of the id.
+func (r *Report) Has(id string) bool {
 	return slices.ContainsFunc(r.Members, func(m MemberReport) bool { return m.ID == id })
 }
 
@@ -46,5 +46,5 @@ func (r *Report) Outside() []Engine {
 	if r.Engines == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(r.Engines.Members), func(e Engine) bool { return !e.Live || r.has(e.ID) })
+	return slices.DeleteFunc(slices.Clone(r.Engines.Members), func(e Engine) bool { return !e.Live || r.Has(e.ID) })
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -51,7 +50,7 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	defer stop()
 	r, err := o.ask(ctx, stderr, cluster.Question{})
 	switch {
-	case err == nil && !listed(r, id):
+	case err == nil && !r.Has(id):
 		return o.removed(ctx, r, id, stdout, stderr)
 	case err == nil:
 		err = o.mayRemove(r, id)
@@ -77,11 +76,6 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, text)
 	}
 	return nil
-}
-
-// listed tells whether a report names a member.
-func listed(r *cluster.Report, id string) bool {
-	return slices.ContainsFunc(r.Members, func(m cluster.MemberReport) bool { return m.ID == id })
 }
 
 // removed asks about one that is no member: a command that somebody else wrote a moment
