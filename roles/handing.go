@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -131,6 +132,19 @@ func (r *roster) isShared(p *deliver.Pending) bool {
 	// It has waited here since before the contact was this one's, or until it was.
 	all, known := r.formers(p.Contact)
 	return r.doubted(p.ID) || !known || len(all) > 0 && r.sentBy(p, all)
+}
+
+// mayHaveBegun tells whether one of those that this process shared its contacts with when
+// a request came may have begun with it meanwhile. Who has not let go may have done so as
+// long as it may not have heard of this process, if the request was due by then.
+func (r *roster) mayHaveBegun(p *deliver.Pending, due object.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.released(); !ok {
+		return due <= object.At(r.shared)
+	}
+	all, known := r.formers(p.Contact)
+	return !known || len(all) > 0 && r.sentBy(p, all)
 }
 
 // formerly tells whether somebody who had the contact of a request before this process

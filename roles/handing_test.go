@@ -8,6 +8,7 @@ import (
 
 	"jaque.sh/jaque/appliance/core/deliver"
 	"jaque.sh/jaque/appliance/core/event"
+	"jaque.sh/jaque/appliance/core/object"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -109,6 +110,35 @@ func TestWhatIsTakenOverByOneThatJoins(t *testing.T) {
 	other := map[string]string{"a": "b", "b": "a"}[viewOf(7, "a", "b").Owner(p.Contact)]
 	if r, p, _ := joins(other); r.letGo() || !r.isShared(&deliver.Pending{Seq: 100}) || !r.formerly(p) {
 		t.Error("whoever had the contact has said nothing")
+	}
+}
+
+// What waits while others may still begin with it is in doubt if one of them names it, or if
+// it was due before that one must have heard of who has joined.
+func TestWhatWaitsWhileOthersMayStillBeginWithIt(t *testing.T) {
+	s := &spoken{}
+	before, after := viewOf(7, "a"), viewOf(8, "a", "c")
+	a := seats(s, before, "a")["a"]
+	c := rosterOf("c")
+	c.said, c.doubted = s.open.Release, s.open.Doubted
+	until := time.Now().Add(time.Hour)
+	c.join(until, false)
+	c.adopt(after)
+	c.enforce(after.Epoch, 0)
+	p := ofOwner(after, "c")
+	p.Seq = 5
+	if at := object.At(until); !c.mayHaveBegun(p, at) || c.mayHaveBegun(p, at+1) {
+		t.Errorf("nobody has said anything: what is due at the end of the time is in doubt: %t, what is later: %t", c.mayHaveBegun(p, at), c.mayHaveBegun(p, at+1))
+	}
+	other := *p
+	other.ID = "other"
+	a.adopt(after)
+	w := a.release(false)
+	w.Name("other")
+	s.seq = 9
+	s.say(w)
+	if c.mayHaveBegun(p, 0) || !c.mayHaveBegun(&other, 0) {
+		t.Errorf("what is not named is in doubt: %t, what is named: %t", c.mayHaveBegun(p, 0), c.mayHaveBegun(&other, 0))
 	}
 }
 

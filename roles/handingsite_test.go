@@ -59,6 +59,7 @@ type fault struct {
 	mute      bool // nobody writes releases, as older releases of the program do not
 	trusts    bool // every former owner is believed to have begun with nothing
 	namesNone bool // releases name nothing that is in doubt
+	once      bool // it is not asked again, when a request goes out, who may have sent it
 	hasty     bool // nobody takes another for one that may still begin with messages
 }
 
@@ -165,6 +166,12 @@ func (s *site) ask(wait time.Duration, people ...string) {
 	})
 }
 
+// some returns a few of the people.
+func (s *site) some() []string {
+	from := s.dice.below(len(lifePeople))
+	return slices.Clone(lifePeople[from:min(len(lifePeople), from+1+s.dice.below(4))])
+}
+
 // publish makes a view the newest one; members hear of it later.
 func (s *site) publish(v membership.View) {
 	s.view = v
@@ -192,6 +199,20 @@ func (x *seat) hear() {
 	if !v.Has(x.me) { // others have taken over: the process ends at once
 		x.kill()
 	}
+}
+
+// cutOff keeps the store out of its reach for a while.
+func (x *seat) cutOff(long time.Duration) {
+	x.mu.Lock()
+	x.cut = true
+	x.tell("%s is cut off", x.me.Instance)
+	x.mu.Unlock()
+	time.AfterFunc(long, func() {
+		x.mu.Lock()
+		x.cut = false
+		x.mu.Unlock()
+		x.hear()
+	})
 }
 
 // expire takes out members whose heartbeats have been missing for the TTL.
@@ -369,6 +390,9 @@ func (s *site) sit(id string) *seat {
 	if s.fault.trusts {
 		o.Former = func(*deliver.Pending) bool { return false }
 		o.Before = o.Former
+	}
+	if s.fault.once {
+		o.Begun, o.Doubted = nil, nil
 	}
 	if s.fault.hasty {
 		o.Rivals = func() bool { return false }

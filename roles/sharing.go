@@ -27,7 +27,7 @@ func newSharing(a *appliance, id string) sharing {
 // options are those of a delivery to the contacts of this process.
 func (s *sharing) options() delivery.Options {
 	return delivery.Options{
-		Owner: s.roster.owns, Shared: s.roster.isShared, Rivals: s.roster.rivals, Busy: s.roster.busy,
+		Owner: s.roster.owns, Shared: s.roster.isShared, Rivals: s.roster.rivals, Begun: s.roster.mayHaveBegun, Busy: s.roster.busy,
 		Halted: func() bool { return !s.a.store.Alive() },
 	}
 }
@@ -127,7 +127,7 @@ func newContacts(a *appliance) *contacts {
 // options are those of a delivery to the share of this engine.
 func (c *contacts) options() delivery.Options {
 	o := c.sharing.options()
-	o.Before, o.Former, o.Release = c.mayHaveSent, c.roster.formerly, c.roster.release
+	o.Before, o.Former, o.Doubted, o.Release = c.mayHaveSent, c.roster.formerly, c.roster.doubted, c.roster.release
 	return o
 }
 

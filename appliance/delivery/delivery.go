@@ -47,6 +47,12 @@ type Options struct {
 	// Rivals tells whether another process may still begin with messages to contacts of
 	// this one: whatever goes out meanwhile is marked. nil = never.
 	Rivals func() bool
+	// Begun tells, of a request that came while there were rivals, whether one of them
+	// may have begun with it since; due is when it was to go out. nil = never.
+	Begun func(p *deliver.Pending, due object.Time) bool
+	// Doubted tells whether another process has said of a request that it may have been
+	// sent. nil = never.
+	Doubted func(id string) bool
 	// Before tells whether a process before this one may have sent what is open when
 	// this one begins; what was tried then, as the log knows, may have been anyhow.
 	// nil = always.
@@ -118,6 +124,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Before == nil {
 		o.Before = func(*deliver.Pending) bool { return true }
+	}
+	if o.Begun == nil {
+		o.Begun = func(*deliver.Pending, object.Time) bool { return false }
+	}
+	if o.Doubted == nil {
+		o.Doubted = func(string) bool { return false }
 	}
 	if o.Former == nil {
 		o.Former = func(*deliver.Pending) bool { return true }

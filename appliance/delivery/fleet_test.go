@@ -3,7 +3,9 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +54,44 @@ func TestWhatGoesOutWhileAnotherMayStillDeliverIsMarked(t *testing.T) {
 		pass(time.Minute)
 		if got := p.got(); len(got) != 2 || !got[0].Repeat || got[1].Repeat {
 			t.Errorf("sent %+v", got)
+		}
+		p.stop()
+	})
+}
+
+// What was not due while there were rivals may have been sent by one of them before it
+// heard of this process: that is asked again when it goes out.
+func TestWhatWaitedThroughATimeWithRivalsIsAskedForAgain(t *testing.T) {
+	in(t, func(t *testing.T, w *world) {
+		var rivals atomic.Bool
+		rivals.Store(true)
+		due := map[object.ID]object.Time{}
+		p := w.start(t, func(_ *process, o *Options) {
+			o.Rivals = rivals.Load
+			o.Begun = func(r *deliver.Pending, at object.Time) bool {
+				due[r.Event.Object] = at
+				return r.Event.Object == "web01"
+			}
+			o.Doubted = func(id string) bool { return strings.HasPrefix(id, "web02/") || strings.HasPrefix(id, "web04/") }
+		})
+		began := object.At(time.Now())
+		for i, who := range []string{"alice", "bob", "carol"} {
+			w.ask(object.ID(fmt.Sprint("web0", i+1)), "PROBLEM", object.Grouping{By: object.GroupHost, Wait: 10 * time.Second}, "email", who)
+		}
+		pass(5 * time.Second)
+		rivals.Store(false)
+		pass(time.Second)
+		w.ask("web04", "PROBLEM", none, "email", "alice") // nobody else can have had it
+		pass(time.Minute)
+		marked := map[object.ID]bool{}
+		for _, m := range p.got() {
+			marked[m.Items[0].ID] = m.Repeat
+		}
+		if want := map[object.ID]bool{"web01": true, "web02": true, "web03": false, "web04": false}; !maps.Equal(marked, want) {
+			t.Errorf("marked are %v, want %v", marked, want)
+		}
+		if at := began.Add(10 * time.Second); due["web01"] != at || due["web03"] != at || due["web04"] != 0 {
+			t.Errorf("asked for what was due at %v", due)
 		}
 		p.stop()
 	})

@@ -39,6 +39,16 @@ type request struct {
 	told   int    // failures that the log has
 	noWay  bool   // the last attempt has found no channel; another config may have it
 	marked bool   // the last attempt said that it may be a repetition
+
+	rivals bool        // there were some when it came
+	due    object.Time // when a message with it was first due; 0 = none was
+}
+
+// again tells whether another process may have sent it, as far as is known now that it
+// is to go out: it may not have been due yet when it came, and one that lived on may have
+// sent it since.
+func (d *Delivery) again(r *request) bool {
+	return r.unsure || r.rivals && d.opt.Begun(r.Pending, r.due) || (r.before || r.rivals) && d.opt.Doubted(r.ID)
 }
 
 // tried tells whether an attempt of this process or of one before may have arrived, as
@@ -59,7 +69,7 @@ func (d *Delivery) enter(p *deliver.Pending, before bool) {
 		d.mark(r, p.Reason)
 	}
 	if d.opt.Owner(p.Contact) {
-		r.before, r.judged = before, true
+		r.before, r.judged, r.rivals = before, true, d.opt.Rivals()
 		d.plan(r, before)
 	}
 }
@@ -138,6 +148,7 @@ func (d *Delivery) review() {
 		switch owned := d.opt.Owner(r.Contact); {
 		case owned && r.place == foreign:
 			r.before, r.judged = r.before || r.tried() || d.opt.Former(r.Pending), true
+			r.rivals = r.rivals || d.opt.Rivals()
 			d.plan(r, r.before)
 		case owned && r.place == planned && r.noWay:
 			// The way may be there now: it is tried at once.

@@ -113,7 +113,10 @@ func (d *Delivery) start(b *deliver.Batch) {
 	for _, p := range b.Requests {
 		if r := d.requests[p.ID]; r != nil {
 			r.place = sending
-			again = again || r.unsure
+			if r.due == 0 {
+				r.due = b.Due
+			}
+			again = again || d.again(r)
 		}
 	}
 	m := d.message(b, again)

@@ -26,8 +26,9 @@ type Batch struct {
 	// Repeat says that the message may have gone out before: the process that had
 	// it began anew.
 	Repeat  bool
-	Attempt int  // 1 for the first; of one that is Expired, how many there were
-	Expired bool // its time is over: it is abandoned, not sent
+	Due     object.Time // since when it could have gone out, of the first of several groups
+	Attempt int         // 1 for the first; of one that is Expired, how many there were
+	Expired bool        // its time is over: it is abandoned, not sent
 	// Until is when an attempt that still goes on is of no use any more: the next
 	// round of a heartbeat begins; 0 = never.
 	Until object.Time

@@ -48,8 +48,10 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 		units = p.gather(u, now, w)
 	}
 	var all []*entry
+	due := units[0].due
 	for _, u := range units {
 		from, others := len(all), u.others
+		due = min(due, u.due)
 		if h := u.head; h != nil && u.memory != nil {
 			u.memory.headed = now.Add(h.p.Note.Group.Interval)
 		}
@@ -65,7 +67,7 @@ func (p *Planner) from(l *lane, now object.Time, w *World) *Batch {
 		p.ages.remove(e)
 	}
 	b := p.batch(l, all)
-	b.lane = l
+	b.lane, b.Due = l, due
 	b.doubt = p.fly(l, now)
 	if l.key.heartbeat {
 		b.Until = all[0].from.Add(round(all[0].p))
