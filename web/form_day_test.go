@@ -142,6 +142,7 @@ func TestAKindlessObjectIsNoReasonToFail(t *testing.T) {
 func FuzzForms(f *testing.F) {
 	f.Add("command=schedule-downtime&object=web01&repeat=weekly&day=sunday&from=22:00&to=02:00&timezone=Europe/Madrid&author=a&comment=b")
 	f.Add("command=acknowledge&filter=problem&kind=service&expires=2026-03-01T12:30&author=a&comment=b")
+	f.Add("command=acknowledge&expires=2026-01-01T0:00") // one digit less than is written back
 	f.Add("command=cancel-downtime&id=d-3&start=2026-03-01T12:30:00Z")
 	f.Add("command=set&object=web01&object=web02&setting=interval&value=")
 	o, _ := manned(sample.Shift())

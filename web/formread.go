@@ -152,9 +152,11 @@ func (d *draft) objects() []object.ID {
 // instant reads date and time of the wall clock in the zone of the form. A time
 // that the clocks leave out is refused: nobody can have meant it.
 func (d *draft) instant(name, text string) string {
-	t, err := time.ParseInLocation(wallClock, text, d.zone)
+	layout := wallClock
+	meant, err := time.Parse(layout, text)
 	if err != nil {
-		if t, err = time.ParseInLocation(wallClock+":05", text, d.zone); err != nil {
+		layout += ":05"
+		if meant, err = time.Parse(layout, text); err != nil {
 			if _, err := time.Parse(time.RFC3339, text); err == nil {
 				return text
 			}
@@ -162,7 +164,8 @@ func (d *draft) instant(name, text string) string {
 			return ""
 		}
 	}
-	if back := t.Format(wallClock); back != text[:len(back)] {
+	t, _ := time.ParseInLocation(layout, text, d.zone) // it reads everywhere as it does in UTC
+	if back := t.Format(wallClock); back != meant.Format(wallClock) {
 		d.wrong[name] = fmt.Sprintf("%s does not exist in %s: the clocks leave it out that night. Write %s.", strings.Replace(text, "T", " ", 1), d.zone, strings.Replace(back, "T", " ", 1))
 		return ""
 	}
