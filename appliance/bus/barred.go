@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"fmt"
+	"strings"
 	"time"
 	_ "unsafe" // for the name of the server's variable
 )
@@ -83,8 +85,22 @@ func (p *peering) waitsForBar() string {
 
 // waitsFor says what the start waits for, for the log.
 func (p *peering) waitsFor() string {
-	if p.server != nil && p.look().outside() {
+	var v view
+	if p.server != nil {
+		v = p.look()
+	}
+	return p.waitsWith(v)
+}
+
+// waitsWith says what a start waits for while the members stand as they do.
+func (p *peering) waitsWith(v view) string {
+	switch {
+	case v.outside():
 		return p.waitsForBar()
+	case v.Size > 0 && 2*v.Online > v.Size:
+		return "waiting for the members of the cluster " + p.at.Name + " to choose a leader"
+	case v.Size > 0 && len(v.away()) > 0:
+		return fmt.Sprintf("waiting for a quorum of the cluster %s: %d of %d members can be reached; start %s", p.at.Name, v.Online, v.Size, strings.Join(v.away(), " and "))
 	}
 	return "waiting for a quorum of the cluster " + p.at.Name + "; start the other members"
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 func TestAMemberKnowsWhoCannotComeBackYet(t *testing.T) {
@@ -66,7 +68,7 @@ func (n *node) barred(t *testing.T, ca *peerAuthority, name string) {
 	defer cancel()
 	x, err := Open(ctx, Options{
 		Data: t.TempDir(), ServerName: name, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Cluster: &Cluster{Name: "test", Listen: "127.0.0.1:0", Peers: []string{n.ClusterAddress()}, TLS: ca.member(t, name)},
+		Cluster: &Cluster{Name: "test", Listen: listentest.Address(t), Peers: []string{n.ClusterAddress()}, TLS: ca.member(t, name)},
 	})
 	if x != nil {
 		_ = x.Close(context.Background())

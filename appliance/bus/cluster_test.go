@@ -20,6 +20,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // peerAuthority makes certificates of one cluster.
@@ -81,7 +83,7 @@ func (a *peerAuthority) join(t *testing.T, name, data string, peers ...string) *
 	n := &node{log: &told{}}
 	n.o = Options{
 		Data: data, ServerName: name, Logger: slog.New(slog.NewTextHandler(n.log, nil)),
-		Cluster: &Cluster{Name: "test", Listen: "127.0.0.1:0", Peers: peers, TLS: a.member(t, name)},
+		Cluster: &Cluster{Name: "test", Listen: listentest.Address(t), Peers: peers, TLS: a.member(t, name)},
 	}
 	n.open(t)
 	n.o.Cluster.Listen = n.ClusterAddress()

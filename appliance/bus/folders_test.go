@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // shortBars has the server take names back soon. The test is not parallel: those that are
@@ -89,7 +89,6 @@ func TestAMemberThatWasRemovedWhileItWasAwayStaysOut(t *testing.T) {
 	a, b, c := three(t, ca)
 	b.o.Cluster.Peers = []string{a.ClusterAddress()}
 	c.stop(t)
-	c.o.Cluster.Listen = "127.0.0.1:0" // another server may get its port meanwhile
 	until(t, "c is away", func() bool { s, err := a.Status(t.Context()); return err == nil && !s.Members[2].Online })
 	if err := a.Remove(t.Context(), "c"); err != nil {
 		t.Fatal(err)
@@ -135,15 +134,6 @@ func TestAMemberThatWasRemovedWhileItWasAwayStaysOut(t *testing.T) {
 }
 
 // unused returns an address on which nobody listens.
-func unused(t *testing.T) string {
-	t.Helper()
-	port, err := freePort(loopbackAddress, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net.JoinHostPort(loopbackAddress, strconv.Itoa(port))
-}
-
 // Two members that were left out by force are started again beside the survivor: they are
 // the majority of the cluster that they know, and end.
 func TestTwoThatWereLeftOutDoNotOutvoteTheSurvivor(t *testing.T) {
@@ -170,7 +160,7 @@ func TestTwoThatWereLeftOutDoNotOutvoteTheSurvivor(t *testing.T) {
 			}
 		}
 		for _, n := range []*node{b, c} { // a may have got the ports of those that were stopped
-			n.o.Cluster.Listen = unused(t)
+			n.o.Cluster.Listen = listentest.Address(t)
 		}
 		b.o.Cluster.Peers, c.o.Cluster.Peers = []string{at, c.o.Cluster.Listen}, []string{at, b.o.Cluster.Listen}
 		var both sync.WaitGroup

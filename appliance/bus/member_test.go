@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"jaque.sh/jaque/appliance/access/authority"
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 func TestTheServerReadsAndWritesWhoIsInTheClusterAsWeDo(t *testing.T) {
@@ -172,7 +173,7 @@ func TestAMemberOfAClusterMayListenForOthersWhoseListChanges(t *testing.T) {
 	}
 	a := &node{log: &told{}, o: Options{
 		Data: data, ServerName: "a", Listen: &Listener{Address: "127.0.0.1:0", TLS: secure, Users: users.users},
-		Cluster: &Cluster{Name: "test", Listen: "127.0.0.1:0", TLS: ca.member(t, "a")},
+		Cluster: &Cluster{Name: "test", Listen: listentest.Address(t), TLS: ca.member(t, "a")},
 	}}
 	a.o.Logger = slog.New(slog.NewTextHandler(a.log, nil))
 	a.open(t)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // Three new members that name each other all say that nobody founded the cluster, and
@@ -19,11 +21,7 @@ func TestNewMembersThatOnlyNameEachOtherSaySo(t *testing.T) {
 	var all []Options
 	var addresses []string
 	for range 3 {
-		port, err := freePort(loopbackAddress, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, (&peering{at: Cluster{Listen: "127.0.0.1:0"}, port: port}).address())
+		addresses = append(addresses, listentest.Address(t))
 	}
 	for i, name := range []string{"a", "b", "c"} {
 		others := slices.Delete(slices.Clone(addresses), i, i+1)
@@ -70,18 +68,14 @@ func TestANewMemberWaitsForAFounderThatIsAway(t *testing.T) {
 	a.stop(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	port, err := freePort(loopbackAddress, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := (&peering{at: Cluster{Listen: "127.0.0.1:0"}, port: port}).address()
+	at := listentest.Address(t)
 	log := &told{}
 	waits := make(chan string, 10)
 	over := make(chan error, 2)
 	for _, o := range []Options{
 		{Data: t.TempDir(), ServerName: "b", Cluster: &Cluster{Name: "test", Listen: at, Peers: []string{away}, TLS: ca.member(t, "b")}},
 		// c was told of b only, which was told of a.
-		{Data: t.TempDir(), ServerName: "c", Logger: slog.New(slog.NewTextHandler(log, nil)), Waiting: func(s string) { waits <- s }, Cluster: &Cluster{Name: "test", Listen: "127.0.0.1:0", Peers: []string{at}, TLS: ca.member(t, "c")}},
+		{Data: t.TempDir(), ServerName: "c", Logger: slog.New(slog.NewTextHandler(log, nil)), Waiting: func(s string) { waits <- s }, Cluster: &Cluster{Name: "test", Listen: listentest.Address(t), Peers: []string{at}, TLS: ca.member(t, "c")}},
 	} {
 		go func() {
 			b, err := Open(ctx, o)

@@ -270,8 +270,12 @@ func (p *peering) awaitLeader(ctx context.Context, look func() error) error {
 		if !p.server.JetStreamEnabled() {
 			return fmt.Errorf("wait for the cluster: %w", p.gaveUp())
 		}
-		if v := p.look(); v.Leader != "" && p.server.JetStreamIsCurrent() && !v.outside() {
+		v := p.look()
+		if v.Leader != "" && p.server.JetStreamIsCurrent() && !v.outside() {
 			return nil
+		}
+		if v.Size > 0 {
+			p.b.waits(p.waitsWith(v))
 		}
 		if err := look(); err != nil {
 			return fmt.Errorf("wait for the cluster: %w", err)

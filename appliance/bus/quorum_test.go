@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // three opens a cluster of three with every stream on all of them.
@@ -150,7 +152,7 @@ func TestWhoIsNoPeerIsRefusedAndNamed(t *testing.T) {
 		{"with the name of a member", ca, func(o *Options) { o.ServerName = "a" }, "a member with its name is here already"},
 	} {
 		o := Options{Data: t.TempDir(), ServerName: "x", Cluster: &Cluster{
-			Name: "test", Listen: "127.0.0.1:0", Peers: []string{a.ClusterAddress()}, TLS: c.ca.member(t, "x"),
+			Name: "test", Listen: listentest.Address(t), Peers: []string{a.ClusterAddress()}, TLS: c.ca.member(t, "x"),
 		}}
 		c.change(&o)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -207,7 +209,7 @@ func TestAFolderIsNotTakenForAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(peers ...string) *Cluster {
-		return &Cluster{Name: "test", Listen: "127.0.0.1:0", Peers: peers, TLS: ca.member(t, "a")}
+		return &Cluster{Name: "test", Listen: listentest.Address(t), Peers: peers, TLS: ca.member(t, "a")}
 	}
 	told := at("127.0.0.1:1")
 	told.PeersIn = filepath.Join(own, "cluster", "member.json")
@@ -229,7 +231,7 @@ func TestAFolderIsNotTakenForAnother(t *testing.T) {
 		{"unreadable membership", broken, at(), "restore the folder"},
 		{"no name of the cluster", t.TempDir(), &Cluster{Listen: "127.0.0.1:0"}, "-cluster-name"},
 		{"no port", t.TempDir(), &Cluster{Name: "test", Listen: "127.0.0.1"}, "host:port"},
-		{"no certificates", t.TempDir(), &Cluster{Name: "test", Listen: "127.0.0.1:0"}, "authority"},
+		{"no certificates", t.TempDir(), &Cluster{Name: "test", Listen: listentest.Address(t)}, "authority"},
 		{"a peer without a port", t.TempDir(), at("b"), "host:port"},
 	} {
 		x, err := Open(t.Context(), Options{Data: c.data, ServerName: "a", Cluster: c.cluster})

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // postfix is Debian's mail server with a config, a queue and a mailbox of the
@@ -92,7 +94,7 @@ func startPostfix(t *testing.T, mechanisms string) *postfix {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &postfix{dir: dir, plain: freePort(t), start: freePort(t), full: freePort(t)}
+	s := &postfix{dir: dir, plain: listentest.Port(t), start: listentest.Port(t), full: listentest.Port(t)}
 	s.configure(t, mechanisms)
 	s.run(t)
 	return s
@@ -178,17 +180,6 @@ func (s *postfix) run(t *testing.T) {
 		}
 		return err == nil
 	})
-}
-
-// freePort returns a port that nobody listens on.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // soon waits until something is so.

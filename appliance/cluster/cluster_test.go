@@ -14,18 +14,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// free returns an address of this machine on which nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+	"jaque.sh/jaque/appliance/listen/listentest"
+)
 
 // founded makes a first member whose door is open, and returns its folder and a token.
 func founded(t *testing.T, ids ...string) (data string, give func(witness bool) *Token) {
@@ -44,7 +35,7 @@ func founded(t *testing.T, ids ...string) (data string, give func(witness bool) 
 			t.Error(err)
 		}
 	})
-	address := free(t)
+	address := listentest.Address(t)
 	return data, func(witness bool) *Token {
 		token, err := NewToken(data, address, witness, time.Now())
 		if err != nil {

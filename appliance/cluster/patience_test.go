@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // A machine that wants to join while the cluster takes in another one waits, says for
@@ -28,7 +30,7 @@ func TestWhoJoinsWaitsForTheCluster(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx, func() {}) }()
 	t.Cleanup(func() { stop(); must(t, <-done) })
-	token, err := NewToken(data, free(t), false, time.Now())
+	token, err := NewToken(data, listentest.Address(t), false, time.Now())
 	must(t, err)
 	var told []string
 	empty := t.TempDir()
@@ -78,7 +80,7 @@ func TestNobodyWaitsLongForADoorThatStaysShut(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	gone := *token
-	gone.Address = free(t)
+	gone.Address = listentest.Address(t)
 	if _, err := Join(ctx, t.TempDir(), &gone, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{Most: time.Second}); err == nil || !strings.Contains(err.Error(), "may have been used already") {
 		t.Errorf("nobody listens: %v", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // memberFolder, in the environment, makes the test binary a member of a cluster that
@@ -128,7 +129,7 @@ func openMember(t *testing.T, folder, name, peer string) (*bus.Bus, Journal) {
 	}
 	b, err := bus.Open(t.Context(), bus.Options{
 		Data: t.TempDir(), ServerName: name,
-		Cluster: &bus.Cluster{Name: "test", Listen: "127.0.0.1:0", Peers: []string{peer}, TLS: secure},
+		Cluster: &bus.Cluster{Name: "test", Listen: listentest.Address(t), Peers: []string{peer}, TLS: secure},
 	})
 	if err != nil {
 		t.Fatal(err)

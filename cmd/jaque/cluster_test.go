@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/cluster"
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // clusterRig is a cluster whose members are processes of this machine.
@@ -40,7 +41,7 @@ func foundedWith(t *testing.T, flags ...string) *clusterRig {
 	t.Helper()
 	x := &clusterRig{t: t, flags: flags, config: site(t, siteText), data: map[string]string{}, members: map[string]*running{}}
 	x.data["a"] = filepath.Join(t.TempDir(), "a")
-	x.do("cluster", "init", "-cluster-name", "site", "-cluster-listen", freeAddress(t), "-join-listen", freeAddress(t), "-engine-id", "a", "-data", x.data["a"])
+	x.do("cluster", "init", "-cluster-name", "site", "-cluster-listen", listentest.Address(t), "-join-listen", listentest.Address(t), "-engine-id", "a", "-data", x.data["a"])
 	x.start("a")
 	return x
 }
@@ -68,7 +69,7 @@ func (x *clusterRig) not(want string, args ...string) {
 // token gives one out at the first member.
 func (x *clusterRig) token(flags ...string) string {
 	x.t.Helper()
-	return x.do(append([]string{"cluster", "token", "-join-listen", freeAddress(x.t), "-data", x.data["a"]}, flags...)...)
+	return x.do(append([]string{"cluster", "token", "-join-listen", listentest.Address(x.t), "-data", x.data["a"]}, flags...)...)
 }
 
 // join makes an empty folder a member's and starts it.
@@ -85,7 +86,7 @@ func (x *clusterRig) join(id string) {
 func (x *clusterRig) enter(id, token string) {
 	x.t.Helper()
 	x.commands++
-	args := []string{"cluster", "join", token, "-cluster-listen", freeAddress(x.t), "-engine-id", id, "-data", x.data[id]}
+	args := []string{"cluster", "join", token, "-cluster-listen", listentest.Address(x.t), "-engine-id", id, "-data", x.data[id]}
 	if code, _, errs := finish(x.t, command(x.t, args...)); code != 0 {
 		x.t.Fatalf("%s does not join: %s", id, errs)
 	}
@@ -306,7 +307,7 @@ func TestWhoCannotJoinAClusterLearnsWhy(t *testing.T) {
 	t.Parallel()
 	x := founded(t)
 	fresh := func() []string {
-		return []string{"-cluster-listen", freeAddress(t), "-data", filepath.Join(t.TempDir(), "new")}
+		return []string{"-cluster-listen", listentest.Address(t), "-data", filepath.Join(t.TempDir(), "new")}
 	}
 	join := func(token, id string) []string {
 		return append([]string{"cluster", "join", token, "-engine-id", id}, fresh()...)
@@ -343,7 +344,7 @@ func TestWhoCannotJoinAClusterLearnsWhy(t *testing.T) {
 	x.expired(join)
 	x.not("leave the flag out", "-config", x.config, "-data", x.data["b"], "-cluster-name", "other", "-listen", "127.0.0.1:0")
 	x.not("leave the flag out", "-config", x.config, "-data", x.data["b"], "-engine-id", "other", "-listen", "127.0.0.1:0")
-	x.not("is a member of a cluster already", "cluster", "join", token, "-cluster-listen", freeAddress(t), "-data", x.data["b"])
+	x.not("is a member of a cluster already", "cluster", "join", token, "-cluster-listen", listentest.Address(t), "-data", x.data["b"])
 }
 
 // expired has a token expire while its door is open.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jaque.sh/jaque/appliance/cluster"
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // A backup is taken at each member of a running cluster; all are killed, the cluster is
@@ -38,7 +39,7 @@ func TestABackupOfAClusterIsFoundedAnew(t *testing.T) {
 	was := x.data
 	x.data = map[string]string{"a": filepath.Join(dir, "a")}
 	x.do("restore", file, "-data", x.data["a"])
-	x.do("cluster", "init", "-cluster-name", "site", "-cluster-listen", old["a"], "-join-listen", freeAddress(t), "-engine-id", "a", "-data", x.data["a"])
+	x.do("cluster", "init", "-cluster-name", "site", "-cluster-listen", old["a"], "-join-listen", listentest.Address(t), "-engine-id", "a", "-data", x.data["a"])
 	x.start("a")
 	if got := verified(t, "-data", x.data["a"]); got.Last < last || !got.Complete {
 		t.Errorf("the log of the new cluster goes to %d, the backup to %d; %+v", got.Last, last, got)

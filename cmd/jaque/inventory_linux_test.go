@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // sockets returns what a process has bound, such as "tcp 127.0.0.1:8420" for a listener,
@@ -116,7 +118,7 @@ func TestEachRoleOpensItsOwnListenersAndHoldsItsOwnSecrets(t *testing.T) {
 	x.write("check_file", strings.Replace(shapesPlugin, "read code", "echo $PPID >>DIR/parents\nread code", 1))
 	x.write("site.cue", strings.NewReplacer("ann@test.invalid", contact, `"DIR/check_file", "db"`, `"DIR/check_file", "db", "$USER7$"`).Replace(shapesConfig)+
 		fmt.Sprintf("settings: macros: USER7: %q\n", macro))
-	address := freeAddress(t)
+	address := listentest.Address(t)
 	x.admit(map[string][]string{"w1": {"worker"}, "w3": {"worker", "-zone", "dmz"}, "u1": {"ui"}, "s1": {"sink"}, "n1": {"notifier"}})
 	url := "nats://" + address
 	follow := func(id, role string, more ...string) *running {

@@ -2,20 +2,17 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // outside is another program that serves on an address of its own.
@@ -30,45 +27,6 @@ type outside struct {
 	said    *bytes.Buffer
 }
 
-// given are the ports that some test has: tests that run at once take no other's.
-var given sync.Map
-
-// freeAddress returns an address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	return fmt.Sprint("127.0.0.1:", freePort(t))
-}
-
-// freePort returns a port that stays free until a test listens on it, also while who
-// listened there is started again: it is none of those that the machine gives to
-// connections and to listeners without a port of their own.
-func freePort(t *testing.T) int {
-	t.Helper()
-	end := 32768
-	if data, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
-		if fields := strings.Fields(string(data)); len(fields) == 2 {
-			end, _ = strconv.Atoi(fields[0])
-		}
-	}
-	const begin = 10000
-	if end <= begin {
-		t.Fatalf("the machine gives ports from %d on to connections; leave it to begin at 32768", end)
-	}
-	for range end - begin {
-		port := begin + rand.IntN(end-begin)
-		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		if _, taken := given.LoadOrStore(port, true); !taken {
-			return port
-		}
-	}
-	t.Fatalf("no port from %d to %d is free", begin, end)
-	return 0
-}
-
 // newOutside returns nil if the program is not installed.
 func newOutside(t *testing.T, program, ask string) *outside {
 	t.Helper()
@@ -76,7 +34,7 @@ func newOutside(t *testing.T, program, ask string) *outside {
 		t.Logf("no %s here: what is said about it is not tried", program)
 		return nil
 	}
-	return &outside{t: t, program: program, ask: ask, address: freeAddress(t)}
+	return &outside{t: t, program: program, ask: ask, address: listentest.Address(t)}
 }
 
 // start runs the program and waits until it serves.

@@ -13,6 +13,7 @@ import (
 
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // shapesConfig has a service in each of two zones whose state stands in a file, a
@@ -139,7 +140,7 @@ func (x *shapeDay) natsServer() string {
 // startInside starts the same around the server of the engine, which lets in whom it
 // knows.
 func startInside(x *shapeDay) {
-	address := freeAddress(x.t)
+	address := listentest.Address(x.t)
 	x.log = bus.Options{Data: x.path("data")}
 	// Users are made before the server starts: it knows them at once.
 	x.admit(map[string][]string{

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 var sinkOutage = flag.Duration("sink-outage", 4*time.Second, "how long TestSinksMissNothing keeps a target down")
@@ -88,7 +90,7 @@ func newInfluxDB(t *testing.T) *store {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "influx.conf")
 	text := fmt.Sprintf("reporting-disabled = true\nbind-address = %q\n[meta]\ndir = %q\n[data]\ndir = %q\nwal-dir = %q\n[http]\nbind-address = %q\nlog-enabled = false\n[monitor]\nstore-enabled = false\n",
-		freeAddress(t), dir+"/meta", dir+"/data", dir+"/wal", o.address)
+		listentest.Address(t), dir+"/meta", dir+"/data", dir+"/wal", o.address)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +183,8 @@ func newCarbon(t *testing.T) *store {
 	}
 	dir := t.TempDir()
 	_, port, _ := strings.Cut(o.address, ":")
-	_, pickle, _ := strings.Cut(freeAddress(t), ":")
-	_, query, _ := strings.Cut(freeAddress(t), ":")
+	_, pickle, _ := strings.Cut(listentest.Address(t), ":")
+	_, query, _ := strings.Cut(listentest.Address(t), ":")
 	text := "[cache]\nMAX_CREATES_PER_MINUTE = inf\nMAX_UPDATES_PER_SECOND = inf\nENABLE_UDP_LISTENER = False\nENABLE_TAGS = False\n" +
 		"LINE_RECEIVER_INTERFACE = 127.0.0.1\nPICKLE_RECEIVER_INTERFACE = 127.0.0.1\nCACHE_QUERY_INTERFACE = 127.0.0.1\n" +
 		"LINE_RECEIVER_PORT = " + port + "\nPICKLE_RECEIVER_PORT = " + pickle + "\nCACHE_QUERY_PORT = " + query + "\n" +

@@ -15,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
 // queueServer is a NATS server on loopback, reached as any other process reaches it.
@@ -27,7 +29,7 @@ type queueServer struct {
 func startNATS(t *testing.T) *queueServer {
 	t.Helper()
 	n := &queueServer{t: t, opts: server.Options{
-		Host: "127.0.0.1", Port: freePort(t), NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30,
+		Host: "127.0.0.1", Port: listentest.Port(t), NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30,
 	}}
 	n.start()
 	t.Cleanup(n.stop)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"jaque.sh/jaque/appliance/listen/listentest"
 	"jaque.sh/jaque/appliance/rule/sample"
 )
 
@@ -22,7 +23,7 @@ type carbon struct {
 }
 
 func newCarbon(t *testing.T) *carbon {
-	c := &carbon{server: server{t: t, port: freePort(t)}, dir: t.TempDir(), pickle: freePort(t)}
+	c := &carbon{server: server{t: t, port: listentest.Port(t)}, dir: t.TempDir(), pickle: listentest.Port(t)}
 	text := fmt.Sprintf(`[cache]
 STORAGE_DIR = DIR
 CONF_DIR = DIR
@@ -39,7 +40,7 @@ CACHE_QUERY_INTERFACE = 127.0.0.1
 CACHE_QUERY_PORT = %d
 ENABLE_UDP_LISTENER = False
 ENABLE_TAGS = False
-`, c.port, c.pickle, freePort(t))
+`, c.port, c.pickle, listentest.Port(t))
 	for name, content := range map[string]string{
 		"carbon.conf":          strings.ReplaceAll(text, "DIR\n", c.dir+"\n"),
 		"storage-schemas.conf": "[all]\npattern = .*\nretentions = 1s:10m\n",

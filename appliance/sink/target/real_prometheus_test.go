@@ -14,12 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"jaque.sh/jaque/appliance/listen/listentest"
 	"jaque.sh/jaque/appliance/rule/sample"
 	"jaque.sh/jaque/appliance/sink"
 )
 
 func newPrometheus(t *testing.T) *server {
-	s := &server{t: t, port: freePort(t), ask: "/-/ready"}
+	s := &server{t: t, port: listentest.Port(t), ask: "/-/ready"}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "prometheus.yml")
 	if err := os.WriteFile(config, []byte("global: {}\n"), 0o600); err != nil {

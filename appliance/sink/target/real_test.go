@@ -18,12 +18,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/object"
+	"jaque.sh/jaque/appliance/listen/listentest"
 	"jaque.sh/jaque/appliance/rule/sample"
 	"jaque.sh/jaque/appliance/sink"
 )
@@ -48,24 +48,6 @@ func there(t *testing.T, program, debian string, insist bool) bool {
 		t.Fatal("continuous integration has to run this test")
 	}
 	return false
-}
-
-// given are the ports that some test has: tests that run at once take no other's.
-var given sync.Map
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if _, taken := given.LoadOrStore(port, true); !taken {
-			return port
-		}
-	}
 }
 
 // server is a program that runs on ports of its own.
@@ -238,7 +220,7 @@ type victoria struct {
 }
 
 func newVictoria(t *testing.T) *victoria {
-	v := &victoria{server: server{t: t, port: freePort(t), ask: "/health"}, graphite: freePort(t), telnet: freePort(t), put: freePort(t)}
+	v := &victoria{server: server{t: t, port: listentest.Port(t), ask: "/health"}, graphite: listentest.Port(t), telnet: listentest.Port(t), put: listentest.Port(t)}
 	dir := t.TempDir()
 	v.command = func() *exec.Cmd {
 		on := func(flag string, port int) string { return fmt.Sprintf("-%s=127.0.0.1:%d", flag, port) }
@@ -368,11 +350,11 @@ func compare(t *testing.T, got, want []point) {
 }
 
 func newInfluxDB(t *testing.T) *server {
-	s := &server{t: t, port: freePort(t), ask: "/ping"}
+	s := &server{t: t, port: listentest.Port(t), ask: "/ping"}
 	dir := t.TempDir()
 	config := filepath.Join(dir, "influx.conf")
 	text := fmt.Sprintf("reporting-disabled = true\nbind-address = \"127.0.0.1:%d\"\n[meta]\ndir = %q\n[data]\ndir = %q\nwal-dir = %q\n[http]\nbind-address = \"127.0.0.1:%d\"\nlog-enabled = false\n[monitor]\nstore-enabled = false\n",
-		freePort(t), dir+"/meta", dir+"/data", dir+"/wal", s.port)
+		listentest.Port(t), dir+"/meta", dir+"/data", dir+"/wal", s.port)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
