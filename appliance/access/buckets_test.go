@@ -43,7 +43,7 @@ func TestAnswersOfTheServerAreNoEntries(t *testing.T) {
 	for path, b := range map[string]*bus.Bus{coordination.Engines: engine, coordination.Sinks: sink, coordination.Notifiers: notifier} {
 		belongs(t, b, path)
 	}
-	keeps(t, sink)
+	keeps(t, sink, "graphite")
 	total, hidden := 0, 0
 	for _, a := range answering() {
 		nc := p.join(t, a.who, bus.Options{Bare: true}).Conn()
@@ -82,7 +82,7 @@ func TestAnswersOfTheServerAreNoEntries(t *testing.T) {
 	if at, err := savedPosition(t, sink); err != nil || at.Log != 3 {
 		t.Errorf("the sink goes on at %+v, %v", at, err)
 	}
-	keeps(t, sink)
+	keeps(t, sink, "graphite")
 	if _, data, err := open(t, engine, journal.Options{ReadOnly: true}).LoadSnapshot(t.Context()); err != nil || string(data) != "state" {
 		t.Errorf("snapshot %q, %v", data, err)
 	}

@@ -49,7 +49,7 @@ func never() map[string][]string {
 		})
 	}
 	return map[string][]string{
-		"engine":     slices.Concat(takeWork, []string{"jaque.work.cmd.ingress", "$KV.JAQUE_MEMBERS.sink/membership/view", "$KV.JAQUE_MEMBERS.notifier/membership/view", "$KV.JAQUE_STATE.sink.x", "$KV.JAQUE_STATE.other.x"}, relay),
+		"engine":     slices.Concat(takeWork, []string{"jaque.work.cmd.ingress", "$KV.JAQUE_MEMBERS.sink/membership/view", "$KV.JAQUE_MEMBERS.notifier/membership/view", "$KV.JAQUE_STATE.other.x"}, relay),
 		"worker-dmz": worker("dmz", "lan"),
 		"worker-lan": worker("lan", "dmz"),
 		"ui":         slices.Concat(events, work, takeWork, state, relay, members, outcome, sinkPosition, snapshots, []string{"jaque.cmd.engine", "jaque.cmd.e2", "jaque.cmd.>", "_INBOX.engine.e2.x", "jaque.work.worker.dmz"}),

@@ -24,7 +24,7 @@ func Rights(h Holder) []Right {
 	mine := Right{For: "receive answers", Subscribe: []string{credential.Inbox(string(h.Role), h.ID) + ".>"}}
 	switch h.Role {
 	case Engine:
-		return slices.Concat([]Right{mine}, engine(n, h), commands(h), []Right{members(n, coordination.Engines)})
+		return slices.Concat([]Right{mine}, engine(n, h), commands(h), []Right{positions(n), members(n, coordination.Engines)})
 	case Worker:
 		r := queue.WorkerRights(h.Prefix, h.ID, h.Zones)
 		return []Right{{For: "take the work of its zones, answer it, and say that it lives", Publish: r.Publish, Subscribe: r.Subscribe}}
@@ -129,7 +129,8 @@ func copies(n bus.Names) Right {
 		each(n.Kept(), "$JS.API.STREAM.SNAPSHOT.", ""), each(n.Kept(), "$JS.SNAPSHOT.ACK.", ".>"))}
 }
 
-// positions are how far each sink has come. What a holder has written it must not have
+// positions are how far each sink has come; engines run those of events, processes of role
+// sink those of measurements. What a holder has written it must not have
 // delivered by a direct get or a consumer: the server sends that to any subject. The
 // right to read covers the whole bucket, so that nothing secret may stand there.
 func positions(n bus.Names) Right {

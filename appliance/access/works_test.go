@@ -41,7 +41,8 @@ func TestEveryRoleWorksWithItsRights(t *testing.T) {
 			sees(t, p, ui)
 			sink := p.join(t, "sink", bus.Options{Attach: true})
 			reads(t, sink, at)
-			keeps(t, sink)
+			keeps(t, sink, "graphite")
+			keeps(t, engine, "audit") // it runs the sinks of events
 			belongs(t, engine, coordination.Engines)
 			belongs(t, sink, coordination.Sinks)
 			notifier := p.join(t, "notifier", bus.Options{Attach: true})
@@ -259,19 +260,19 @@ func forwards(t *testing.T, to, from *bus.Bus) {
 }
 
 // keeps is how a sink keeps its position.
-func keeps(t *testing.T, b *bus.Bus) {
+func keeps(t *testing.T, b *bus.Bus, name string) {
 	t.Helper()
 	k, err := position.New(b.Conn(), b.Names().State, position.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := k.Load(t.Context(), "graphite"); err != nil {
+	if _, _, err := k.Load(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Save(t.Context(), "graphite", journal.Position{Log: 3}); err != nil {
+	if err := k.Save(t.Context(), name, journal.Position{Log: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if at, _, err := k.Load(t.Context(), "graphite"); err != nil || at.Log != 3 {
+	if at, _, err := k.Load(t.Context(), name); err != nil || at.Log != 3 {
 		t.Fatalf("position = %+v, %v", at, err)
 	}
 }
