@@ -98,6 +98,12 @@ type Reply struct {
 // ErrSilent: a process serves the data folder, and does not answer as a member.
 var ErrSilent = errors.New("the process of this data folder does not answer: it is starting, is no member of a cluster, or waits for a quorum, as its log says then: start the other members, or, if they are gone for good, take them out with `jaque cluster remove NAME -lost`")
 
+// ErrEnded: the process that was asked is gone before it has answered.
+var ErrEnded = errors.New("the member that was asked was itself removed from the cluster, or its process has ended; whether anything was done is not known: ask another member, with -data and its folder")
+
+// ErrOutside: the member that was asked is itself none of the cluster's.
+var ErrOutside = errors.New("the member that was asked was itself removed from the cluster, or is not let in yet; ask another member, with -data and its folder")
+
 // Ask asks the member of a connection. Without an answer it fails with ErrSilent.
 func Ask(ctx context.Context, nc *nats.Conn, q Question) (*Report, error) {
 	r, err := askMember(ctx, nc, nc.ConnectedServerName(), q)
@@ -114,6 +120,39 @@ func Ask(ctx context.Context, nc *nats.Conn, q Question) (*Report, error) {
 // only in the moment in which the server takes in other users: try again.
 func Refused(err error) bool { return errors.Is(err, nats.ErrAuthorization) }
 
+// goneAfter is how long a connection may be lost until the process at its other end counts
+// as gone: a server that takes in other users is there again within a second.
+const (
+	goneAfter = 3 * time.Second
+	goneLook  = 200 * time.Millisecond
+)
+
+// whileThere ends a context with ErrEnded when the process of a connection is gone, or
+// another one has taken its place: nobody is left to answer what was asked of it.
+func whileThere(ctx context.Context, nc *nats.Conn) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	process, heard := nc.ConnectedServerId(), time.Now()
+	go func() {
+		tick := time.NewTicker(goneLook)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			switch now := nc.ConnectedServerId(); {
+			case now == process && now != "":
+				heard = time.Now()
+			case now != "" || time.Since(heard) > goneAfter:
+				end(ErrEnded)
+				return
+			}
+		}
+	}()
+	return ctx, func() { end(context.Canceled) }
+}
+
 // askMember asks one member.
 func askMember(ctx context.Context, nc *nats.Conn, id string, q Question) (*Reply, error) {
 	body, err := json.Marshal(q)
@@ -122,8 +161,13 @@ func askMember(ctx context.Context, nc *nats.Conn, id string, q Question) (*Repl
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
+	ctx, stop := whileThere(ctx, nc)
+	defer stop()
 	m, err := nc.RequestWithContext(ctx, askSubject+"."+id, body)
-	if err != nil {
+	switch cause := context.Cause(ctx); {
+	case err != nil && errors.Is(cause, ErrEnded):
+		return nil, fmt.Errorf("ask the member %s: %w", id, cause)
+	case err != nil:
 		return nil, fmt.Errorf("ask the member %s: %w", id, err)
 	}
 	r := &Reply{}
@@ -249,6 +293,9 @@ func (a *Answers) remove(ctx context.Context, q Question) error {
 		a.relieve(ctx, q.Remove)
 		err = a.Keeper.Remove(ctx, q.Remove)
 	}
+	if errors.Is(err, bus.ErrNoMember) && a.outside(ctx) {
+		return fmt.Errorf("remove %s: ask the member %s: %w", q.Remove, a.Self.ID, ErrOutside)
+	}
 	if err != nil {
 		return err
 	}
@@ -256,6 +303,12 @@ func (a *Answers) remove(ctx context.Context, q Question) error {
 		a.Logger.Debug("the addresses of the members are not known", "err", err)
 	}
 	return nil
+}
+
+// outside tells whether this member is itself none of the cluster's.
+func (a *Answers) outside(ctx context.Context) bool {
+	st, err := a.Keeper.Status(ctx)
+	return err == nil && !slices.ContainsFunc(st.Members, func(m bus.Member) bool { return m.Name == a.Self.ID })
 }
 
 // Bounds of what is done for a member before it is removed.

@@ -237,3 +237,44 @@ func TestAMemberTellsACommandOfTheClusterAndRemoves(t *testing.T) {
 		t.Errorf("the last member has others: %v", err)
 	}
 }
+
+// Two members are asked to remove each other. The one that is asked second is removed
+// before it has answered.
+func TestACommandIsNotLeftWaitingForAMemberThatIsGone(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{ServerName: "a", DontListen: true, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.Shutdown()
+	nc, err := nats.Connect("", nats.InProcessServer(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.Subscribe(askSubject+".a", func(*nats.Msg) { s.Shutdown() }); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := Ask(t.Context(), nc, Question{Remove: "b"}); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "ask the member a: ") {
+		t.Errorf("the member is gone: %v", err)
+	}
+	if d := time.Since(began); d > askWait/2 {
+		t.Errorf("the command ended after %s", d)
+	}
+}
+
+// none is the server's part in a cluster of which this member is none any more.
+type none struct{ keeper }
+
+func (n *none) Remove(context.Context, string) error { return bus.ErrNoMember }
+
+func TestAMemberThatWasRemovedItselfSaysSoWhenItIsAsked(t *testing.T) {
+	t.Parallel()
+	nc := connected(t)
+	answering(t, &Answers{Conn: nc, Keeper: &none{keeper{st: bus.Status{Cluster: "site"}}}, Self: Member{ID: "a"}})
+	if _, err := Ask(t.Context(), nc, Question{Remove: "b"}); err == nil || !strings.Contains(err.Error(), ErrOutside.Error()) {
+		t.Errorf("it says %v", err)
+	}
+}

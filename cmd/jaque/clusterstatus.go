@@ -50,6 +50,8 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	defer stop()
 	r, err := o.ask(ctx, stderr, cluster.Question{})
 	switch {
+	case err == nil && !r.Has(r.Self):
+		return fmt.Errorf("cluster remove: %s: %w", r.Self, cluster.ErrOutside)
 	case err == nil && !r.Has(id):
 		return o.removed(ctx, r, id, stdout, stderr)
 	case err == nil:
@@ -67,6 +69,9 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	}
 	if r, err = o.ask(ctx, stderr, cluster.Question{Remove: id, Lost: o.lost}); err != nil && o.lost {
 		return fmt.Errorf("%w; that %s is gone is kept: start the member on %s again, it goes on without %s", err, id, o.data, id)
+	}
+	if errors.Is(err, cluster.ErrSilent) || errors.Is(err, bus.ErrNoDoor) { // it answered a moment ago
+		return fmt.Errorf("cluster remove: %w", cluster.ErrEnded)
 	}
 	if err != nil {
 		return err
