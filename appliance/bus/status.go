@@ -99,6 +99,16 @@ func (p *peering) nameOf(name, id string) string {
 	return "(not seen yet: " + id + ")"
 }
 
+// named is the name of a member in an answer of the server, which writes the id of one that
+// it has not heard since its start into a sentence.
+func (p *peering) named(name string) string {
+	_, rest, ok := strings.Cut(name, "(peerID: ")
+	if !ok {
+		return name
+	}
+	return p.nameOf(name, strings.TrimSuffix(rest, ")"))
+}
+
 // connected are the names of the servers that are connected to this one.
 func (p *peering) connected() map[string]bool {
 	names := map[string]bool{}
@@ -218,7 +228,7 @@ func (p *peering) statusOf(i *jetstream.StreamInfo) StreamStatus {
 	if i.Cluster != nil {
 		s.Leader, s.Moving = i.Cluster.Leader, i.Cluster.Desired != nil
 		for _, r := range i.Cluster.Replicas {
-			s.Others = append(s.Others, Replica{Name: r.Name, Current: r.Current, Offline: r.Offline, Lag: r.Lag})
+			s.Others = append(s.Others, Replica{Name: p.named(r.Name), Current: r.Current, Offline: r.Offline, Lag: r.Lag})
 		}
 	}
 	return s.single()

@@ -3,6 +3,8 @@ package bus
 import (
 	"strings"
 	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // A replica that was just added is behind by few entries and may be empty: however few,
@@ -55,5 +57,22 @@ func TestALeaderStaysUntilTheCopiesHaveEverything(t *testing.T) {
 		if got := strings.Join((StreamStatus{Name: "LOG", Leader: c.leader, Others: c.others}).lacking("a"), " "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// After a start the server does not know the names of members that are away; the folder does.
+func TestAReplicaOfAMemberThatIsAwayHasItsName(t *testing.T) {
+	t.Parallel()
+	p := &peering{}
+	p.names.Store(memberID("b"), "b")
+	unknown := func(id string) *jetstream.PeerInfo {
+		return &jetstream.PeerInfo{Name: "Server name unknown at this time (peerID: " + id + ")", Offline: true}
+	}
+	s := p.statusOf(&jetstream.StreamInfo{
+		Config:  jetstream.StreamConfig{Name: "LOG", Replicas: 3},
+		Cluster: &jetstream.ClusterInfo{Leader: "a", Replicas: []*jetstream.PeerInfo{unknown(memberID("b")), unknown("44jzkV9D")}},
+	})
+	if len(s.Others) != 2 || s.Others[0].Name != "b" || s.Others[1].Name != "(not seen yet: 44jzkV9D)" {
+		t.Errorf("the replicas are %+v", s.Others)
 	}
 }
