@@ -52,6 +52,9 @@ type Status struct {
 	// Streams by name; what a stream's leader did not say within the time is as this
 	// member knows it.
 	Streams []StreamStatus
+	// Missing says in sentences what was acknowledged and may be lost by a removal of
+	// members as gone for good, for a while after it.
+	Missing []string
 }
 
 // Member is one server of a cluster.
@@ -149,7 +152,8 @@ func (b *Bus) Moved() <-chan struct{} {
 // Remove takes a member out of the cluster: streams give up its replicas, and its
 // process ends with ErrRemoved if it runs. A name that is removed may come back, with
 // an empty folder, after five minutes, as Barred tells. It needs a quorum; the last member cannot be
-// removed. It returns when the removal is decided; replicas follow, as Status tells.
+// removed. While that could lose what was acknowledged it fails with ErrBehind and changes
+// nothing. It returns when the removal is decided; replicas follow, as Status tells.
 func (b *Bus) Remove(ctx context.Context, name string) error {
 	if !b.Clustered() {
 		return ErrNoCluster
@@ -160,8 +164,10 @@ func (b *Bus) Remove(ctx context.Context, name string) error {
 // RemoveLost takes members out that are gone for good when so many are gone that there
 // is no quorum: this member alone says what holds from now on. It is for an operator who
 // knows that those members do not run and never will again with their folders: if one
-// does, two clusters write two logs. What had been acknowledged is kept if this member
-// had it; with two members it had all of it.
+// does, two clusters write two logs. What had been acknowledged is kept if the members
+// that can be reached had it; with two members this one had all of it. What may be missing
+// is told by Status and in the log. With a quorum it removes a member that Remove refuses to
+// take out with ErrBehind.
 func (b *Bus) RemoveLost(ctx context.Context, names ...string) error {
 	if !b.Clustered() {
 		return ErrNoCluster

@@ -86,6 +86,7 @@ type guard struct {
 	salvaged  map[string]bool // streams whose blocks were changed at this start
 
 	measured atomic.Uint64 // last position of the measurements in the marks
+	logged   atomic.Uint64 // last position of the log in the marks
 
 	last   atomic.Uint64
 	wake   chan struct{}
@@ -118,6 +119,7 @@ func newGuard(b *Bus, p *peering) (*guard, error) {
 	}
 	g.acked = readAck(g.file)
 	g.last.Store(g.acked)
+	g.logged.Store(g.reached(g.names.Log))
 	if err := g.checkFolders(); err != nil {
 		return nil, errors.Join(err, g.file.Close())
 	}
@@ -440,5 +442,6 @@ func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
 	}
 	g.known = m
 	g.measured.Store(m.Streams[g.names.Results].Last)
+	g.logged.Store(m.Streams[g.names.Log].Last)
 	return nil
 }

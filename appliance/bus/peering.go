@@ -57,6 +57,9 @@ type peering struct {
 	moved      chan struct{}
 	seen       view
 	taken      map[string]time.Time // who was taken out, and when this member saw it
+
+	missing      []string // what the last removal by force may have lost, see lose
+	missingSince time.Time
 }
 
 // newPeering looks at what the folder says about membership, prepares it and makes
@@ -223,6 +226,9 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 		return fmt.Errorf("connect to the embedded log server as its system: %w", err)
 	}
 	if err := p.talk(); err != nil {
+		return err
+	}
+	if err := p.tellCopiesHeld(); err != nil {
 		return err
 	}
 	if err := p.withoutLost(ctx); err != nil {

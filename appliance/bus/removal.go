@@ -35,6 +35,9 @@ func (p *peering) remove(ctx context.Context, name string) error {
 	if !v.quorum() {
 		return fmt.Errorf("remove %s: %w", name, ErrNoQuorum)
 	}
+	if err := p.safe(ctx, name); err != nil {
+		return err
+	}
 	if err := p.patiently(ctx, "remove "+name, func() error { return p.inherited(ctx, name) }); err != nil {
 		return err
 	}
@@ -198,13 +201,25 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 			return fmt.Errorf("%s: %s is running and connected; only members that are gone for good can be removed without a quorum", what, name)
 		}
 	}
+	var risky []fate
+	err := p.patiently(ctx, what, func() (err error) {
+		risky, err = p.atRisk(ctx, names)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	if v.quorum() {
-		return fmt.Errorf("%s: the cluster has a quorum; remove them one by one without force", what)
+		if len(risky) == 0 {
+			return fmt.Errorf("%s: the cluster has a quorum, and nothing is lost without them; remove them one by one without force", what)
+		}
+		return p.removeBehind(ctx, what, names, risky)
 	}
 	left := v.Size - len(names)
 	if v.Online < left/2+1 {
 		return fmt.Errorf("%s: %w: of the %d members that would be left %d can be reached", what, ErrNoQuorum, left, v.Online)
 	}
+	p.lose(what, risky)
 	p.b.log.Warn("the quorum is lowered by an operator: members are removed that are gone for good", "members", strings.Join(names, ", "), "left", left)
 	if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
 		return err
@@ -217,6 +232,23 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 		}
 	}
 	return p.removeShut(ctx, what, names, v.Online/2+1)
+}
+
+// removeBehind removes members that are gone for good from a cluster that has a quorum,
+// although a stream goes on with a copy that may lack what they held.
+func (p *peering) removeBehind(ctx context.Context, what string, names []string, risky []fate) error {
+	p.lose(what, risky)
+	p.shutOut(names...)
+	defer p.letIn(names...)
+	for _, name := range names {
+		if err := p.announce(name); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if err := p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeShut lowers the quorum and removes members that cannot connect.

@@ -132,6 +132,7 @@ func (b *Bus) Status(ctx context.Context) (Status, error) {
 	v := p.look()
 	s := Status{
 		Cluster: p.at.Name, Self: p.server.Name(), Leader: v.Leader, Quorum: v.quorum(), Wanted: v.wanted(), Members: v.Members,
+		Missing: p.lost(time.Now()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()

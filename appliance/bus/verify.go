@@ -214,6 +214,10 @@ func (g *guard) indexed(stream string, blocks []Block) bool {
 	return true
 }
 
+// highest returns the highest position of the log that is known to be acknowledged: by this
+// member's own appends, or as the log was seen last.
+func (g *guard) highest() uint64 { return max(g.last.Load(), g.logged.Load()) }
+
 // reached returns the position that a stream is known to have reached.
 func (g *guard) reached(stream string) uint64 {
 	last := uint64(0)

@@ -1,0 +1,171 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// five opens a cluster of five and returns its members: those who keep the log first.
+func five(t *testing.T) (keep, rest []*node) {
+	t.Helper()
+	ca := newAuthority(t, "ca")
+	a := ca.join(t, "a", t.TempDir())
+	all := []*node{a}
+	for _, name := range []string{"b", "c", "d", "e"} {
+		all = append(all, ca.join(t, name, t.TempDir(), a.ClusterAddress()))
+	}
+	a.whole(t, 3)
+	var addresses []string
+	for _, n := range all {
+		addresses = append(addresses, n.ClusterAddress())
+	}
+	for _, n := range all {
+		n.o.Cluster.Peers = addresses // from the next start on
+	}
+	until(t, "all are members", func() bool { s, err := a.Status(t.Context()); return err == nil && len(s.Members) == 5 })
+	s, err := a.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(s.Streams, func(x StreamStatus) bool { return x.Name == "JAQUE_LOG" })
+	for _, n := range all {
+		if keeps, _ := s.Streams[i].keptAt(n.o.ServerName, 3); keeps {
+			keep = append(keep, n)
+		} else {
+			rest = append(rest, n)
+		}
+	}
+	if len(keep) != 3 {
+		t.Fatalf("the log is kept by %+v", s.Streams[i])
+	}
+	return keep, rest
+}
+
+// behind makes a cluster of five whose log has one copy left, which was away while the
+// others went on: where the others ended and where that copy does are returned.
+func behind(t *testing.T) (stays, x, y *node, last, ends uint64) {
+	t.Helper()
+	keep, rest := five(t)
+	stale := keep[0]
+	stays, x, y = rest[0], keep[1], keep[2]
+	ends = stays.append(t, 20)
+	stale.stop(t)
+	last = stays.append(t, 12)
+	x.stop(t)
+	y.stop(t)
+	// It waits for its streams: a quorum of members is there, and none of copies.
+	stale.o.Registerer = nil
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		if b, err := Open(ctx, stale.o); err == nil {
+			<-ctx.Done()
+			_ = b.Close(context.Background())
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	until(t, "three of five have a quorum", func() bool { s, err := stays.Status(t.Context()); return err == nil && s.Quorum })
+	return stays, x, y, last, ends
+}
+
+// refused removes a member, which must be refused.
+func (n *node) refused(t *testing.T, gone *node, says ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := n.Remove(ctx, gone.o.ServerName)
+	if !errors.Is(err, ErrBehind) {
+		t.Fatalf("the removal of %s: %v, want %v", gone.o.ServerName, err, ErrBehind)
+	}
+	for _, want := range append(says, "JAQUE_LOG", gone.o.ServerName, "nothing was changed", "-lost") {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the refusal %q does not say %q", err, want)
+		}
+	}
+}
+
+// A removal does not make a copy the log that was away while the others went on.
+func TestARemovalDoesNotLetAStaleCopyBecomeTheLog(t *testing.T) {
+	t.Parallel()
+	stays, x, y, last, _ := behind(t)
+	stays.refused(t, x, y.o.ServerName)
+	stays.refused(t, y, x.o.ServerName)
+	x.open(t)
+	until(t, "the log has its leader again", func() bool {
+		info, err := streamInfo(t.Context(), stays.JetStream(), "JAQUE_LOG")
+		return err == nil && info.State.LastSeq >= last
+	})
+	stays.holds(t, last)
+	if err := stays.Remove(t.Context(), y.o.ServerName); err != nil {
+		t.Errorf("a removal once the log has its leader: %v", err)
+	}
+}
+
+// An operator who says that the newer copies never come back goes on with the stale one,
+// and is told what that one lacks.
+func TestAnOperatorWhoGivesUpTheNewerCopiesIsToldWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	stays, x, y, last, ends := behind(t)
+	stays.refused(t, x, y.o.ServerName)
+	if err := stays.RemoveLost(t.Context(), x.o.ServerName, y.o.ServerName); err != nil {
+		t.Fatal(err)
+	}
+	s, err := stays.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("ends at %d, and %d was acknowledged, as %s knows: %d positions are missing", ends, last, stays.o.ServerName, last-ends)
+	if !strings.Contains(strings.Join(s.Missing, "\n"), want) {
+		t.Errorf("it says %q, want %q", s.Missing, want)
+	}
+	if v := stays.embed.peering.look(); v.Size != 3 || v.find(x.o.ServerName) >= 0 {
+		t.Errorf("the members are %+v", v)
+	}
+}
+
+func TestWhatBecomesOfAStreamWhenMembersLeave(t *testing.T) {
+	t.Parallel()
+	online := map[string]bool{"c": true, "d": true, "e": true}
+	at := func(member string, acked, last uint64, others ...string) copyWord {
+		w := copyWord{Member: member, Acknowledged: acked}
+		if last > 0 {
+			s := StreamStatus{Name: "LOG", Last: last}
+			for _, o := range others {
+				s.Others = append(s.Others, Replica{Name: o})
+			}
+			w.Streams = []StreamStatus{s}
+		}
+		return w
+	}
+	for _, c := range []struct {
+		name    string
+		words   []copyWord
+		certain bool
+		missing uint64
+		want    string
+	}{
+		{"a stale copy", []copyWord{at("d", 286, 0), at("c", 273, 274, "a", "b")}, false, 12, "those at a and b cannot be reached, the one at c ends at 274, and 286 was acknowledged, as d knows"},
+		{"one that has what is known", []copyWord{at("d", 274, 0), at("c", 273, 274, "a", "b")}, false, 0, "there may be more"},
+		{"one of two", []copyWord{at("c", 5, 5, "a")}, true, 0, ""},
+		{"two of three", []copyWord{at("c", 5, 5, "a", "d"), at("d", 5, 5, "a", "c")}, true, 0, ""},
+		{"nobody", []copyWord{at("d", 5, 0)}, false, 5, "no member that can be reached holds a copy of the stream LOG"},
+	} {
+		all := fates(c.words, nil, []string{"LOG"}, "LOG", online, []string{"a"})
+		if len(all) != 1 {
+			t.Fatalf("%s: %+v", c.name, all)
+		}
+		f := all[0]
+		if f.certain() != c.certain || f.missing() != c.missing || !strings.Contains(f.String(), c.want) {
+			t.Errorf("%s: certain %v, %d missing, %q; want %v, %d, %q", c.name, f.certain(), f.missing(), f.String(), c.certain, c.missing, c.want)
+		}
+	}
+	if all := fates([]copyWord{at("d", 5, 0)}, []string{"LOG"}, []string{"LOG"}, "LOG", online, []string{"a"}); len(all) != 0 {
+		t.Errorf("a stream with a leader: %+v", all)
+	}
+}
