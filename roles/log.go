@@ -67,12 +67,20 @@ func (a *appliance) busOptions(where string) (b bus.Options, err error) {
 		}
 		return b, err
 	}
-	b.URL = where
+	b.URL, b.Heartbeat = where, a.keepsUp()
 	if b.TLS, err = a.s.NATS.tlsConfig(); err != nil {
 		return b, err
 	}
 	err = a.identify(&b)
 	return b, err
+}
+
+// keepsUp is the TTL of the heartbeats of this process, 0 for a role without any.
+func (a *appliance) keepsUp() time.Duration {
+	if a.s.Role.Name == Worker || a.s.Role.Name == UI {
+		return 0
+	}
+	return a.s.HeartbeatTTL
 }
 
 // memberID is the name of this process among those of its role.

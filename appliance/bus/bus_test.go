@@ -210,9 +210,35 @@ func TestExternalServerComesBack(t *testing.T) {
 }
 
 func TestReconnectDelayGrowsAndEnds(t *testing.T) {
-	for _, attempts := range []int{0, 1, 5, 9, 1000} {
-		if d := reconnectDelay(attempts); d < 50*time.Millisecond || d > reconnectLongest {
-			t.Errorf("delay %d = %s", attempts, d)
+	for _, c := range []struct {
+		heartbeat     time.Duration
+		longest, dial time.Duration
+	}{
+		{0, reconnectLongest, dialTimeout},
+		{time.Second, 100 * time.Millisecond, 2 * time.Second},
+		{10 * time.Second, 500 * time.Millisecond, 2500 * time.Millisecond},
+		{20 * time.Second, time.Second, 5 * time.Second},
+		{time.Hour, time.Second, dialTimeout},
+	} {
+		o := Options{Heartbeat: c.heartbeat}
+		if o.again() != c.longest || o.dialMost() != c.dial {
+			t.Errorf("with a heartbeat of %s the longest pause is %s and a try ends after %s, want %s and %s", c.heartbeat, o.again(), o.dialMost(), c.longest, c.dial)
+		}
+		for attempts, most := range map[int]time.Duration{
+			1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 3: 400 * time.Millisecond, 5: 1600 * time.Millisecond, 9: time.Hour, 1000: time.Hour,
+		} {
+			most = min(most, c.longest)
+			seen := map[time.Duration]bool{}
+			for range 20 {
+				d := reconnectDelay(attempts, o.again())
+				if d < most/2 || d > most {
+					t.Errorf("heartbeat %s: pause %d is %s, want %s to %s", c.heartbeat, attempts, d, most/2, most)
+				}
+				seen[d] = true
+			}
+			if len(seen) < 2 {
+				t.Errorf("pause %d is the same for everybody", attempts)
+			}
 		}
 	}
 }

@@ -20,15 +20,34 @@ import (
 const (
 	dialTimeout      = 10 * time.Second
 	pingInterval     = 10 * time.Second
-	reconnectLongest = 10 * time.Second
+	reconnectLongest = 4 * time.Second // for who keeps up no heartbeat: workers may be many
 )
+
+// again is the longest pause between two tries to connect anew. A member whose heartbeat
+// is a third of its TTL old when the server goes must come back at once when half a TTL
+// later the server is there again, or its TTL is over by then.
+func (o *Options) again() time.Duration {
+	if o.Heartbeat == 0 {
+		return reconnectLongest
+	}
+	return min(max(o.Heartbeat/20, 100*time.Millisecond), time.Second)
+}
+
+// dialMost bounds one try to connect. Of several servers one may take connections and
+// never answer: a member still has the time for another one.
+func (o *Options) dialMost() time.Duration {
+	if o.Heartbeat == 0 {
+		return dialTimeout
+	}
+	return min(max(o.Heartbeat/4, 2*time.Second), dialTimeout)
+}
 
 // handlers are the options that both kinds of connection share.
 func (b *Bus) handlers() []nats.Option {
 	return []nats.Option{
 		nats.Name(b.opts.ClientName),
 		nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(reconnectDelay),
+		nats.CustomReconnectDelay(func(attempts int) time.Duration { return reconnectDelay(attempts, b.opts.again()) }),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(3),
 		nats.ReconnectBufSize(-1), // a publish while disconnected fails at once: its outcome would be unknown anyway
@@ -66,10 +85,10 @@ func orClosed(err error) error {
 	return err
 }
 
-// reconnectDelay grows from 100 ms to 10 s, with a random half so that many
+// reconnectDelay grows from 100 ms to the longest, with a random half so that many
 // processes do not come back in the same moment.
-func reconnectDelay(attempts int) time.Duration {
-	d := min(100*time.Millisecond<<min(attempts, 10), reconnectLongest)
+func reconnectDelay(attempts int, longest time.Duration) time.Duration {
+	d := min(100*time.Millisecond<<min(max(attempts-1, 0), 10), longest)
 	return d/2 + rand.N(d/2+1)
 }
 
@@ -84,7 +103,7 @@ func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 			return nil, fmt.Errorf("connect to log server %s: not the address of a log server; write nats://host:4222 or tls://host:4222", veil.Servers(u))
 		}
 	}
-	opts := append(b.handlers(), nats.Timeout(dialTimeout))
+	opts := append(b.handlers(), nats.Timeout(b.opts.dialMost()))
 	mine, err := b.identity()
 	if err != nil {
 		return nil, err

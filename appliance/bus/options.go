@@ -46,6 +46,9 @@ type Options struct {
 	// Inbox is the prefix of the subjects on which answers arrive; "" = the
 	// client's common one. With rights of its own a process must use its own.
 	Inbox string
+	// Heartbeat is the TTL of the heartbeats that this process keeps up over the connection
+	// to an external server; 0 = none. One that was lost is made again soon enough for them.
+	Heartbeat time.Duration
 	// Attach says that another process declares what stands on the external server:
 	// Open waits until it is there and changes nothing.
 	Attach bool
