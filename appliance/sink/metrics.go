@@ -24,6 +24,7 @@ const reasonRefused = "refused"
 type Metrics struct {
 	runs, behind, age, position, success *prometheus.GaugeVec
 	events, items, bytes, batches, drops *prometheus.CounterVec
+	unsaved                              *prometheus.CounterVec
 	seconds                              *prometheus.HistogramVec
 }
 
@@ -46,13 +47,14 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		bytes:    counter("bytes_total", "Bytes written to the target, those of failed attempts included."),
 		batches:  counter("batches_total", "Attempts to write a batch, by outcome.", "outcome"),
 		drops:    counter("dropped_total", "Samples or events left out for good, by reason.", "reason"),
+		unsaved:  counter("position_failures_total", "Times that the position of the sink could not be kept or looked up."),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "jaque_sink_write_seconds", Help: "How long attempts to write a batch took.",
 			Buckets: []float64{.001, .005, .025, .1, .5, 1, 5, 30},
 		}, []string{"sink"}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.seconds)
+		reg.MustRegister(m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.unsaved, m.seconds)
 	}
 	return m
 }
@@ -72,7 +74,7 @@ func (m *Metrics) forget(name string) {
 	own := prometheus.Labels{"sink": name}
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
-	}{m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.seconds} {
+	}{m.runs, m.behind, m.age, m.position, m.success, m.events, m.items, m.bytes, m.batches, m.drops, m.unsaved, m.seconds} {
 		v.DeletePartialMatch(own)
 	}
 }
@@ -80,7 +82,7 @@ func (m *Metrics) forget(name string) {
 // series are the metrics of one sink.
 type series struct {
 	behind, oldest, log, results, success prometheus.Gauge
-	events, items, bytes                  prometheus.Counter
+	events, items, bytes, unsaved         prometheus.Counter
 	batches, drops                        *prometheus.CounterVec
 	seconds                               prometheus.Observer
 }
@@ -91,7 +93,7 @@ func (m *Metrics) of(name string) *series {
 	s := &series{
 		behind: m.behind.With(own), oldest: m.age.With(own), success: m.success.With(own),
 		log: m.position.WithLabelValues(name, "log"), results: m.position.WithLabelValues(name, "results"),
-		events: m.events.With(own), items: m.items.With(own), bytes: m.bytes.With(own),
+		events: m.events.With(own), items: m.items.With(own), bytes: m.bytes.With(own), unsaved: m.unsaved.With(own),
 		batches: m.batches.MustCurryWith(own), drops: m.drops.MustCurryWith(own), seconds: m.seconds.With(own),
 	}
 	for _, outcome := range []string{batchTaken, batchFailed, batchRefused, batchPartial} {

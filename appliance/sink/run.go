@@ -26,6 +26,7 @@ type Sink struct {
 
 	// What follows belongs to the goroutine of run.
 	saved   journal.Position // as it is kept
+	kept    bool             // a position stands there, of this process or one before it
 	savedAt time.Time        // when that was last tried
 	proven  bool             // the target has taken something since the start
 	refused time.Time        // since when it, unproven, refuses for good; zero = it does not
@@ -93,6 +94,7 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool) {
 		if err == nil {
 			break
 		}
+		s.metrics.unsaved.Inc()
 		s.change(func(st *State) { st.Unsaved = err.Error() })
 		s.log.Error("it cannot be found out where a sink goes on, the sink waits", "err", err, "retry", pause)
 		if !sleep(ctx, pause) {
@@ -102,6 +104,7 @@ func (s *Sink) begin(ctx context.Context) (journal.Position, bool) {
 	s.change(func(st *State) { st.Unsaved = "" })
 	from := s.from(at, saved, end)
 	s.inbox.begin(from)
+	s.kept = !saved.IsZero()
 	s.change(func(st *State) { st.Began, st.Position, st.End = time.Now(), from, end })
 	if saved.IsZero() || from != at {
 		s.save(ctx, time.Now(), true) // so that a crash from here on loses nothing
@@ -231,12 +234,15 @@ func (s *Sink) save(ctx context.Context, now time.Time, hurry bool) {
 	s.savedAt = now
 	err := s.opt.Positions.Save(ctx, s.opt.Name, at)
 	if err == nil {
-		s.saved = at
+		s.saved, s.kept = at, true
+	} else {
+		s.metrics.unsaved.Inc()
 	}
 	s.change(func(st *State) {
+		st.Restart = s.restart()
 		switch {
 		case err != nil && st.Unsaved == "":
-			s.log.Error("position of a sink cannot be kept, after a restart it delivers again", "err", err)
+			s.log.Error("position of a sink cannot be kept, "+st.Restart, "err", err)
 		case err == nil && st.Unsaved != "":
 			s.log.Info("position of a sink is kept again")
 		}
@@ -245,6 +251,17 @@ func (s *Sink) save(ctx context.Context, now time.Time, hurry bool) {
 			st.Unsaved = err.Error()
 		}
 	})
+}
+
+// restart says what the next process that runs the sink does while its position is not kept.
+func (s *Sink) restart() string {
+	switch {
+	case s.kept:
+		return "after a restart it delivers again what follows the position that was kept last"
+	case s.opt.Beginning:
+		return "after a restart it delivers again all that the log holds"
+	}
+	return "after a restart it begins with what happens then, and what lies between is missing at the target"
 }
 
 // sleep waits; false = ctx ended first.

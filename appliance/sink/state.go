@@ -21,6 +21,7 @@ type State struct {
 	Failing     time.Time        // since when the target takes nothing; zero = it works
 	Reason      string           // why
 	Unsaved     string           // why the position is not known or kept; "" = it is
+	Restart     string           // what that means for whoever runs the sink next
 	Oldest      time.Time        // time of the oldest event that was read and not taken; zero = there is none
 	Behind      uint64           // events on the log that the sink has not dealt with
 
@@ -56,8 +57,11 @@ func (s *Sink) Trouble() []string {
 		all = append(all, fmt.Sprintf("sink %s: nothing is taken since %s, %s on the log: %s",
 			s.opt.Name, clock(st.Failing), wait(st.Behind), st.Reason))
 	}
-	if st.Unsaved != "" {
-		all = append(all, fmt.Sprintf("sink %s: its position is not kept: %s", s.opt.Name, st.Unsaved))
+	switch {
+	case st.Unsaved != "" && st.Began.IsZero():
+		all = append(all, fmt.Sprintf("sink %s: it waits, where it goes on is not known: %s", s.opt.Name, st.Unsaved))
+	case st.Unsaved != "":
+		all = append(all, fmt.Sprintf("sink %s: its position is not kept, %s: %s", s.opt.Name, st.Restart, st.Unsaved))
 	}
 	if st.Refused > 0 && time.Since(st.RefusedAt) < refusedFor {
 		all = append(all, fmt.Sprintf("sink %s: %d of %d items were refused for good and left out, last %s",
