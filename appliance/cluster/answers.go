@@ -264,8 +264,10 @@ func (a *Answers) answer(ctx context.Context, m *nats.Msg) {
 		a.send(m, a.drill(ctx, q.Drill))
 		return
 	}
+	left := ""
 	if q.Remove != "" {
-		err := a.remove(ctx, q)
+		var err error
+		left, err = a.remove(ctx, q)
 		if errors.Is(err, context.Canceled) {
 			err = fmt.Errorf("remove %s: the member %s, which was asked, ends; whether it was done is not known: look at `jaque cluster status` at another member, and write the command there if %s is still one", q.Remove, a.Self.ID, q.Remove)
 		}
@@ -279,30 +281,31 @@ func (a *Answers) answer(ctx context.Context, m *nats.Msg) {
 		a.send(m, Reply{Error: err.Error()})
 		return
 	}
+	r.Left = left
 	a.send(m, Reply{Report: r})
 }
 
-func (a *Answers) remove(ctx context.Context, q Question) error {
+// remove takes a member out, and says what is left open by it.
+func (a *Answers) remove(ctx context.Context, q Question) (left string, err error) {
 	if q.Remove == a.Self.ID {
-		return fmt.Errorf("remove %s: that is the member that was asked, which ends when it is removed; write the command at another member", q.Remove)
+		return "", fmt.Errorf("remove %s: that is the member that was asked, which ends when it is removed; write the command at another member", q.Remove)
 	}
-	var err error
 	if q.Lost {
 		err = a.Keeper.RemoveLost(ctx, q.Remove)
 	} else {
-		a.relieve(ctx, q.Remove)
+		left = a.relieve(ctx, q.Remove)
 		err = a.Keeper.Remove(ctx, q.Remove)
 	}
 	if errors.Is(err, bus.ErrNoMember) && a.outside(ctx) {
-		return fmt.Errorf("remove %s: ask the member %s: %w", q.Remove, a.Self.ID, ErrOutside)
+		return "", fmt.Errorf("remove %s: ask the member %s: %w", q.Remove, a.Self.ID, ErrOutside)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := a.learn(ctx); err != nil {
 		a.Logger.Debug("the addresses of the members are not known", "err", err)
 	}
-	return nil
+	return left, nil
 }
 
 // outside tells whether this member is itself none of the cluster's.
@@ -314,17 +317,37 @@ func (a *Answers) outside(ctx context.Context) bool {
 // Bounds of what is done for a member before it is removed.
 const (
 	relieveWait = 10 * time.Second
-	relieveHold = 30 * time.Second // after a removal that failed it takes its objects back
+	relieveHold = askWait // after a removal that failed it takes its objects back
 )
 
 // relieve has the others take the objects of a member that runs, before it is removed: it
-// ends by itself then, and they would stand still for a heartbeat TTL.
-func (a *Answers) relieve(ctx context.Context, id string) {
+// ends by itself then, and they would stand still for a heartbeat TTL. If it cannot, relieve
+// says what follows.
+func (a *Answers) relieve(ctx context.Context, id string) (left string) {
+	owned := a.owned(id)
 	ctx, cancel := context.WithTimeout(ctx, relieveWait)
 	defer cancel()
-	if _, err := askDrill(ctx, a.Conn, id, DrillOrder{Hold: relieveHold, By: "jaque cluster remove"}); err != nil {
-		a.Logger.Info("a member that is removed does not hand its objects over", "member", id, "err", err)
+	_, err := askDrill(ctx, a.Conn, id, DrillOrder{Hold: relieveHold, By: "jaque cluster remove", Removal: true})
+	if err == nil || owned == 0 {
+		return ""
 	}
+	a.Logger.Warn("a member that is removed does not hand its objects over; the others take them over after its -heartbeat-ttl", "member", id, "objects", owned, "err", err)
+	return fmt.Sprintf("%s did not hand its %d objects over (%v): the others take them over after its -heartbeat-ttl, and nobody checks them until then", id, owned, err)
+}
+
+// owned is how many objects the engine of a member has, as far as this member knows.
+func (a *Answers) owned(id string) int {
+	if a.Engines == nil {
+		return 0
+	}
+	e := a.Engines()
+	if e == nil {
+		return 0
+	}
+	if i := slices.IndexFunc(e.Members, func(m Engine) bool { return m.ID == id && m.Live }); i >= 0 {
+		return e.Members[i].Objects
+	}
+	return 0
 }
 
 // Report tells of the cluster. What a member that does not answer would say is missing.
@@ -335,7 +358,7 @@ func (a *Answers) Report(ctx context.Context) (*Report, error) {
 	}
 	r := newReport(&st, a.ask(ctx, &st))
 	r.know(a.heard())
-	r.Trouble = slices.Concat(a.Keeper.Trouble(), a.doubles(), r.Trouble, r.users())
+	r.Trouble = slices.Concat(a.Keeper.Trouble(), st.Missing, a.doubles(), r.Trouble, r.users())
 	if err != nil {
 		r.Trouble = append(r.Trouble, "not every leader of a stream has answered: "+err.Error())
 	}

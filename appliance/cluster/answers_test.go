@@ -192,6 +192,7 @@ func TestAMemberTellsACommandOfTheClusterAndRemoves(t *testing.T) {
 		t.Errorf("nobody answers: %v", err)
 	}
 	k := &keeper{st: status(true, "a", "b")}
+	k.st.Missing = []string{"12 positions are missing"}
 	engines := func() *Engines { return &Engines{Epoch: 7, Members: []Engine{{ID: "a", Live: true, Objects: 3}}} }
 	older := func() *Engines { return &Engines{Epoch: 6} }
 	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "b", Listen: "10.0.0.2:4248", Witness: true}, Engines: older})
@@ -204,7 +205,7 @@ func TestAMemberTellsACommandOfTheClusterAndRemoves(t *testing.T) {
 		{ID: "a", Address: "10.0.0.1:4248", Online: true, Version: "1"},
 		{ID: "b", Address: "10.0.0.2:4248", Online: true, Witness: true},
 	}
-	if !reflect.DeepEqual(r.Members, want) || r.Engines == nil || r.Engines.Epoch != 7 || len(r.Trouble) != 1 || len(r.Tokens) != 1 || !r.Tokens[0].Witness {
+	if !reflect.DeepEqual(r.Members, want) || r.Engines == nil || r.Engines.Epoch != 7 || len(r.Trouble) != 2 || r.Trouble[1] != k.st.Missing[0] || len(r.Tokens) != 1 || !r.Tokens[0].Witness {
 		t.Errorf("the report is %+v, engines %+v", r, r.Engines)
 	}
 	if !r.Streams[0].Whole {
