@@ -18,6 +18,16 @@ const sentWithin = 2 * time.Second
 
 // Drill has the others take over; see cluster.Driller.
 func (d drilling) Drill(ctx context.Context, hold time.Duration, by string) error {
+	return d.out(ctx, func(e *engine.Engine) error { return e.Drill(ctx, hold, by) })
+}
+
+// StepAside has them do so in front of a removal; see cluster.Driller.
+func (d drilling) StepAside(ctx context.Context, hold time.Duration, by string) error {
+	return d.out(ctx, func(e *engine.Engine) error { return e.StepAside(ctx, hold, by) })
+}
+
+// out steps out once the messages that are being sent have gone out.
+func (d drilling) out(ctx context.Context, step func(*engine.Engine) error) error {
 	a := d.a
 	if !a.live.Load() {
 		return engine.ErrStopping
@@ -31,7 +41,7 @@ func (d drilling) Drill(ctx context.Context, hold time.Duration, by string) erro
 			}
 		}
 	}
-	return a.engine.Drill(ctx, hold, by)
+	return step(a.engine)
 }
 
 // Away tells whether the engine is out for a drill.

@@ -16,8 +16,11 @@ type DrillOrder struct {
 	// Hold is how long the engine is out of the membership at most; 0 = the report of the
 	// newest drill is wanted.
 	Hold time.Duration `json:"hold,omitempty"`
-	By   string        `json:"by,omitempty"`   // who asks, for the log
-	From int           `json:"from,omitempty"` // the moves of the report from here on are wanted
+	By   string        `json:"by,omitempty"` // who asks, for the log
+	// Removal: the member is removed next. It stays out for all of Hold, and it is no matter
+	// who else is out.
+	Removal bool `json:"removal,omitempty"`
+	From    int  `json:"from,omitempty"` // the moves of the report from here on are wanted
 }
 
 // DrillReport is how a drill went, or goes. Times are zero for what has not happened.
@@ -166,6 +169,8 @@ func askDrill(ctx context.Context, nc *nats.Conn, id string, o DrillOrder) (*Dri
 type Driller interface {
 	// Drill returns once the engine is out of the membership, or says why it is not.
 	Drill(ctx context.Context, hold time.Duration, by string) error
+	// StepAside does the same in front of a removal of the member: see DrillOrder.Removal.
+	StepAside(ctx context.Context, hold time.Duration, by string) error
 	// Report tells of the newest drill, nil = there was none.
 	Report() *DrillReport
 	// Away tells whether the engine is out of the membership for one now.
@@ -185,7 +190,11 @@ func (a *Answers) drill(ctx context.Context, o *DrillOrder) Reply {
 	}
 	if o.Hold != 0 {
 		a.Logger.Warn("a drill of the failover was asked for", "hold", o.Hold, "by", o.By)
-		err := a.Driller.Drill(ctx, o.Hold, o.By)
+		out := a.Driller.Drill
+		if o.Removal {
+			out = a.Driller.StepAside
+		}
+		err := out(ctx, o.Hold, o.By)
 		switch {
 		case ctx.Err() != nil:
 			return Reply{Error: Ended(a.Self.ID)}

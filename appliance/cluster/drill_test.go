@@ -16,6 +16,10 @@ func (d ending) Drill(ctx context.Context, _ time.Duration, _ string) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
+
+func (d ending) StepAside(ctx context.Context, hold time.Duration, by string) error {
+	return d.Drill(ctx, hold, by)
+}
 func (d ending) Report() *DrillReport { return nil }
 func (d ending) Away() bool           { return true }
 

@@ -22,6 +22,8 @@ type Report struct {
 	Tokens  []Out          `json:"tokens,omitempty"`  // that this member gave out and nobody has used
 	// Outlook says in sentences what is lost, and what stops, if one more member dies.
 	Outlook []string `json:"outlook"`
+	// Left says in a sentence what a removal left open, if it is the answer to one.
+	Left string `json:"left,omitempty"`
 	// Trouble says in sentences what is wrong now.
 	Trouble []string `json:"trouble,omitempty"`
 }

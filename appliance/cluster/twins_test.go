@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -122,11 +123,16 @@ func TestAnIDIsLetInOnce(t *testing.T) {
 }
 
 // stepping is an engine that is asked to step out.
-type stepping struct{ asked chan string }
+type stepping struct {
+	asked  chan string
+	answer error
+}
 
-func (s stepping) Drill(_ context.Context, _ time.Duration, by string) error {
+func (s stepping) Drill(context.Context, time.Duration, string) error { return s.answer }
+
+func (s stepping) StepAside(_ context.Context, _ time.Duration, by string) error {
 	s.asked <- by
-	return nil
+	return s.answer
 }
 func (s stepping) Report() *DrillReport { return &DrillReport{} }
 func (s stepping) Away() bool           { return false }
@@ -136,7 +142,7 @@ func TestAMemberThatIsRemovedHandsItsObjectsOverFirst(t *testing.T) {
 	nc := connected(t)
 	k := &keeper{st: status(true, "a", "b")}
 	asked := make(chan string, 1)
-	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "b"}, Driller: stepping{asked}})
+	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "b"}, Driller: stepping{asked: asked}})
 	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "a"}})
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
@@ -151,5 +157,21 @@ func TestAMemberThatIsRemovedHandsItsObjectsOverFirst(t *testing.T) {
 		}
 	default:
 		t.Error("it was not asked to step out")
+	}
+}
+
+func TestARemovalSaysThatTheObjectsWereNotHandedOver(t *testing.T) {
+	t.Parallel()
+	nc := connected(t)
+	k := &keeper{st: status(true, "a", "b")}
+	engines := func() *Engines { return &Engines{Members: []Engine{{ID: "b", Live: true, Objects: 7}}} }
+	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "b"}, Driller: stepping{make(chan string, 1), errors.New("it is busy")}})
+	answering(t, &Answers{Conn: nc, Keeper: k, Self: Member{ID: "a"}, Engines: engines})
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Ask(t.Context(), nc, Question{Remove: "b"})
+	if err != nil || !strings.HasPrefix(r.Left, "b did not hand its 7 objects over (it is busy): the others take them over after its -heartbeat-ttl") {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

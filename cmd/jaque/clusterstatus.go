@@ -77,6 +77,9 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s is no member of cluster %s any more; delete its data folder, and do not start jaque on it again\n", id, r.Cluster)
+	if r.Left != "" {
+		fmt.Fprintln(stderr, "jaque: WARNING: "+r.Left)
+	}
 	for _, text := range r.Outlook {
 		fmt.Fprintln(stdout, text)
 	}

@@ -25,11 +25,18 @@ var (
 	ErrDrill = errors.New("a drill is under way already")
 )
 
+// errRemoved ends a drill of an engine whose member is removed.
+var errRemoved = errors.New("the member is removed from the cluster, so the drill ended early")
+
 // errStopped ends a drill in the middle of which its engine is stopped.
 var errStopped = fmt.Errorf("%w any more, it was stopped during the drill: its objects are the others' until it is back; look at its log", ErrStopping)
 
 // WhyDrill stands in the facts of engine.left and engine.joined that belong to a drill.
 const WhyDrill = "drill"
+
+// factRemoval stands in the facts of engine.left if the member is removed from the cluster
+// next: nobody waits for the end of that drill.
+const factRemoval = "removal"
 
 // Bounds of a drill.
 const (
@@ -64,6 +71,10 @@ type drill struct {
 	limit   time.Time           // when the phase ends in any case
 	members []membership.Member // when it stepped out
 	asked   chan error          // who waits until the engine is out; capacity 1
+	also    []chan error        // who waits for the same, each of capacity 1
+	// removal: the member is removed from the cluster next. The engine stays out for all of
+	// the time, whoever else is out, as long as anybody is in.
+	removal bool
 }
 
 // steppedOut is what became of the leave.
@@ -83,7 +94,21 @@ func (e *Engine) Drill(ctx context.Context, hold time.Duration, by string) error
 	if !e.running.Load() {
 		return ErrStopping
 	}
-	d := &drill{hold: hold, by: by, asked: make(chan error, 1)}
+	return e.askOut(ctx, &drill{hold: hold, by: by, asked: make(chan error, 1)})
+}
+
+// StepAside has the others take over before this engine's member is removed from the
+// cluster, and returns when they may. It is no matter whether another engine is out, and
+// one that is out for a drill stays out. Was it not removed after hold, it comes back.
+func (e *Engine) StepAside(ctx context.Context, hold time.Duration, by string) error {
+	if !e.running.Load() {
+		return ErrStopping
+	}
+	return e.askOut(ctx, &drill{hold: hold, by: by, asked: make(chan error, 1), removal: true})
+}
+
+// askOut hands a drill to the loop and waits until the engine is out.
+func (e *Engine) askOut(ctx context.Context, d *drill) error {
 	e.inbox.put(func() { e.inbox.drills = append(e.inbox.drills, d) })
 	select {
 	case err := <-d.asked:
@@ -98,7 +123,10 @@ func (e *Engine) Drill(ctx context.Context, hold time.Duration, by string) error
 // onDrill begins one unless something speaks against it.
 func (e *Engine) onDrill(d *drill) {
 	sh := &e.state.sharing
-	if err := e.noDrill(); err != nil {
+	if d.removal && e.prolong(d) {
+		return
+	}
+	if err := e.noDrill(d); err != nil {
 		d.asked <- err
 		return
 	}
@@ -108,8 +136,28 @@ func (e *Engine) onDrill(d *drill) {
 	e.log.Warn("a drill begins: this engine gives its objects to the others for a while", "hold", d.hold, "by", d.by, "owned", e.owned.Load(), "running", e.state.places)
 }
 
+// prolong makes the drill that is under way the one in front of a removal, if it is on its
+// way out or out already. One whose engine is back is ended for it.
+func (e *Engine) prolong(d *drill) bool {
+	now := e.state.sharing.drill
+	switch {
+	case now == nil || now.phase == returning:
+		return false
+	case now.phase == back:
+		e.endDrill(errRemoved)
+		return false
+	case now.phase == outside:
+		now.limit = time.Now().Add(max(time.Until(now.limit), d.hold))
+		d.asked <- nil
+	default:
+		now.hold, now.also = max(now.hold, d.hold), append(now.also, d.asked)
+	}
+	now.removal = true
+	return true
+}
+
 // noDrill says why there can be none now.
-func (e *Engine) noDrill() error {
+func (e *Engine) noDrill(d *drill) error {
 	sh := &e.state.sharing
 	switch {
 	case e.state.stopped || !e.state.live:
@@ -118,6 +166,8 @@ func (e *Engine) noDrill() error {
 		return ErrDrill
 	case len(e.View().Members) < 2:
 		return ErrAlone
+	case d.removal:
+		return nil
 	}
 	return e.otherDrill()
 }
@@ -167,7 +217,7 @@ func (e *Engine) lookAtDrill(ctx context.Context) {
 	case outside:
 		// Asked first: whoever is gone ends a drill that is done in the same moment, when the
 		// last object was taken over from it, and the report shall say so.
-		if e.fewer(d) || late || e.book.done() {
+		if d.removal && (late || len(e.View().Members) == 0) || !d.removal && (e.fewer(d) || late || e.book.done()) {
 			e.comeBack(ctx)
 		}
 	case back:
@@ -188,10 +238,22 @@ func (e *Engine) fewer(d *drill) bool {
 	return len(gone) > 0
 }
 
+// noMore says why the engine does not step out after all: others may have done so since it
+// was asked.
+func (e *Engine) noMore(d *drill) error {
+	switch {
+	case !d.removal:
+		return e.otherDrill()
+	case len(e.View().Members) < 2:
+		return ErrAlone
+	}
+	return nil
+}
+
 // stepOut says on the log that this engine leaves for a while, and leaves.
 func (e *Engine) stepOut() {
 	d := e.state.sharing.drill
-	if err := e.otherDrill(); err != nil {
+	if err := e.noMore(d); err != nil {
 		e.endDrill(err)
 		return
 	}
@@ -200,6 +262,9 @@ func (e *Engine) stepOut() {
 	e.openBook()
 	said := leftFacts(e.member(), WhyDrill)
 	said["hold"], said["by"] = d.hold.String(), d.by
+	if d.removal {
+		said[factRemoval] = "true"
+	}
 	ctx := e.state.work
 	go func() {
 		r := steppedOut{err: e.say(ctx, event.EngineLeft, said)}
@@ -253,9 +318,11 @@ func (e *Engine) onSteppedOut(ctx context.Context, r *steppedOut) {
 
 // tell answers who asked for the drill.
 func (d *drill) tell(err error) {
-	select {
-	case d.asked <- err:
-	default: // it was answered
+	for _, asked := range append(d.also, d.asked) {
+		select {
+		case asked <- err:
+		default: // it was answered
+		}
 	}
 }
 
@@ -318,7 +385,7 @@ func (e *Engine) hearDrill(ev *event.Event) {
 	if id == e.opt.ID || id == "" {
 		return
 	}
-	if ev.Kind == event.EngineLeft && ev.Facts["why"] == WhyDrill {
+	if ev.Kind == event.EngineLeft && ev.Facts["why"] == WhyDrill && ev.Facts[factRemoval] == "" {
 		hold, _ := time.ParseDuration(ev.Facts["hold"]) // what cannot be read is short
 		e.state.sharing.drilled[id] = ev.Time.Std().Add(hold + leavePatience)
 		return

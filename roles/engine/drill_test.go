@@ -363,3 +363,34 @@ func TestAPoliteStopDoesNotWaitForAppendsThatHang(t *testing.T) {
 
 // leaveMost is how long after a stop an engine whose checks have ended may be a member.
 const leaveMost = 1200 * time.Millisecond
+
+// Two of three members are removed at once: both engines step out, the third one has
+// everything, and neither comes back because the other one is gone.
+func TestTwoEnginesOfMembersThatAreRemovedStepAsideTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, small)
+		a, b := c.join("a"), c.join("b")
+		c.join("c")
+		time.Sleep(time.Minute)
+		for _, n := range []*node{b, a} {
+			if err := n.e.StepAside(t.Context(), time.Minute, ""); err != nil {
+				t.Errorf("%s steps aside: %v", n.id, err)
+			}
+		}
+		time.Sleep(50 * time.Second)
+		if v := c.store.View(); len(v.Members) != 1 || v.Owner("x") != "c" {
+			t.Errorf("the view is %+v", v)
+		}
+		if err := a.e.StepAside(t.Context(), time.Minute, ""); err != nil {
+			t.Errorf("a second removal of a: %v", err)
+		}
+		time.Sleep(50 * time.Second)
+		if v := c.store.View(); len(v.Members) != 2 || v.Owner("x") == "a" {
+			t.Errorf("b was not removed in time and is back, a was asked again: %+v", v)
+		}
+		for _, n := range []*node{a, b} {
+			n.drilled(5 * time.Minute)
+		}
+		c.end()
+	})
+}
