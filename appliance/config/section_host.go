@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"strings"
 
 	"jaque.sh/jaque/appliance/core/object"
 )
@@ -120,8 +121,12 @@ func refNames(refs []ref) []string {
 // zone reads the name of a zone.
 func (s *section) zone() string {
 	z := s.text("zone")
-	if z != "" {
-		s.d.name(s.at.field("zone"), s.n.get("zone").pos, z)
+	if z == "" {
+		return z
+	}
+	at, pos := s.at.field("zone"), s.n.get("zone").pos
+	if s.d.name(at, pos, z) && strings.Contains(z, ",") {
+		s.d.bad(at, pos, "the zone %s contains a comma, which separates the zones of a worker, so that none can serve it; write another character", quote(z))
 	}
 	return z
 }

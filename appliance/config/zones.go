@@ -39,9 +39,13 @@ func (l *loader) addZones(objects []*object.Object) []*object.Object {
 	}
 	l.out.Zones = sortedKeys(names)
 	if h := l.byName[CanaryHost]; h != nil && len(names) > 0 {
-		// With a canary that is said already.
-		if l.opts.Zones && l.delivery.Canary.Every == 0 {
-			l.bad(h.at, h.pos, "the zones of workers have a host of this name; write another name")
+		const text = "the zones of workers have a host of this name; write another name"
+		switch {
+		case l.delivery.Canary.Every != 0: // said already
+		case l.opts.Zones:
+			l.bad(h.at, h.pos, text)
+		case !l.opts.AllZonesLocal: // the config may be that of engines
+			l.warning(h.at, h.pos, "an engine that hands checks to workers refuses it: "+text)
 		}
 		return objects
 	}

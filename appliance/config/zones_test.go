@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,14 @@ func TestAHostMayNotHaveTheNameOfZones(t *testing.T) {
 	if len(problems) != 1 || !strings.Contains(problems[0].String(), "site.cue:2:8: hosts.jaque: the zones of workers have a host of this name; write another name") {
 		t.Errorf("got %s", problems)
 	}
+	if c, problems := Load(path, Options{AllZonesLocal: true}); len(problems) > 0 || len(c.Warnings) > 0 {
+		t.Errorf("a process that runs everything: %s, %s", problems, c.Warnings)
+	}
 	c, problems := Load(path, Options{})
+	if len(problems) == 0 && (len(c.Warnings) != 1 ||
+		!strings.Contains(c.Warnings[0].String(), "an engine that hands checks to workers refuses it: the zones of workers have a host of this name; write another name")) {
+		t.Errorf("warnings: %s", c.Warnings)
+	}
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -170,6 +178,26 @@ dependencies: workers: {of: services: ["http"], on: ["jaque!zone dmz"], when: no
 		}
 		if d := get(t, c, "web01!http").Depends; (len(d) == 1 && d[0].Master.ID == ZoneID("dmz")) != watched {
 			t.Errorf("watched %t: depends on %+v", watched, d)
+		}
+	}
+}
+
+// A zone that no worker could be given is refused; a blank in its name is none of that kind.
+func TestAZoneCanBeNamedToAWorker(t *testing.T) {
+	for zone, want := range map[string]string{
+		"dmz": "", "DMZ x": "", "Süd/2": "",
+		"a,b": `the zone "a,b" contains a comma, which separates the zones of a worker, so that none can serve it`,
+		" a":  "begins or ends with a blank",
+	} {
+		for _, at := range []string{`hosts: h: {zone: %q, check: icmp: {}}`, `defaults: zone: %q`} {
+			path := filepath.Join(t.TempDir(), "site.cue")
+			if err := os.WriteFile(path, fmt.Appendf([]byte("package site\n"), at, zone), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, problems := Load(path, Options{})
+			if text := fmt.Sprint(problems); want == "" && len(problems) > 0 || !strings.Contains(text, want) {
+				t.Errorf("zone %q in %s: %s, want %q", zone, at, text, want)
+			}
 		}
 	}
 }
