@@ -27,6 +27,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- define "jaque.validate" -}}
 {{- include "jaque.validateName" . -}}
 {{- include "jaque.validateImage" .Values.image -}}
+{{- if not (or .Values.image.tag .Values.image.digest .Chart.AppVersion) -}}
+{{- fail "image.tag is missing, and which image runs would change with whatever is called latest: write the tag that you gave the image, as in tag: \"1\", or its image.digest" -}}
+{{- end -}}
+{{- include "jaque.validateTTL" .Values.heartbeatTTL -}}
 {{- include "jaque.validateEnv" . -}}
 {{- include "jaque.validateDelivery" .Values.delivery -}}
 {{- if and (not .Values.config.files) (not .Values.config.existingConfigMap) -}}
@@ -72,6 +76,13 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- if and .tag .digest -}}
 {{- fail "image.tag and image.digest are both given, and a digest needs no tag: leave one out" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Argument: heartbeatTTL. */ -}}
+{{- define "jaque.validateTTL" -}}
+{{- if and . (not (and (regexMatch "^([0-9]+(\\.[0-9]{1,3})?(ms|s|m|h))+$" .) (regexMatch "[1-9]" .))) -}}
+{{- fail (printf "heartbeatTTL %s is no time above 0: write a number with ms, s, m or h, as in 10s or 1m30s, or leave it empty for 10s" (quote .)) -}}
 {{- end -}}
 {{- end -}}
 
@@ -293,7 +304,7 @@ spec:
 {{- if .digest -}}
 {{- printf "%s@%s" .repository .digest -}}
 {{- else -}}
-{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion | default "latest") -}}
+{{- printf "%s:%s" .repository (.tag | default $.Chart.AppVersion) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
