@@ -300,7 +300,7 @@ func (b *Bus) mayMake(stream string, before *jetstream.StreamConfig) error {
 
 // transient tells whether an answer of a cluster may be another one in a moment.
 func transient(err error) bool {
-	if errors.Is(err, errNotMade) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+	if errors.Is(err, errNotMade) || errors.Is(err, errUnled) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		return true
 	}
 	var api *jetstream.APIError

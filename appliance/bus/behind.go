@@ -243,6 +243,68 @@ func ledNow(i *jetstream.StreamInfo) bool {
 	return i.Cluster == nil || i.Cluster.Leader != ""
 }
 
+// copiesPause is the time between two looks for the copies of the log.
+const copiesPause = time.Second
+
+// awaitCopies waits while the log has no leader and half of its copies or more cannot be
+// reached: a copy that is here may have been away while those went on, and would be taken
+// for a log that lost something. It waits for as long as it takes, as awaitLeader does.
+func (p *peering) awaitCopies(ctx context.Context) error {
+	told := ""
+	for {
+		words, err := p.askCopies(ctx)
+		if err != nil {
+			return err
+		}
+		text := waitsForCopies(words, p.b.names.Log, p.look())
+		if text == "" {
+			return nil
+		}
+		p.b.waits(text)
+		if text != told {
+			told = text
+			p.b.log.Warn("the log cannot be written yet, and nothing is lost", "why", text)
+		}
+		select {
+		case <-time.After(copiesPause):
+		case <-p.folders.out:
+			return fmt.Errorf("wait for the copies of the log: %w", p.removal())
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w: %w (%w)", text, ErrNoQuorum, context.Cause(ctx), ctx.Err())
+		}
+	}
+}
+
+// waitsForCopies says in a sentence which members the log needs, "" = enough of those that
+// keep it are there, or nobody says who keeps it.
+func waitsForCopies(words []copyWord, log string, v view) string {
+	online := map[string]bool{}
+	for _, m := range v.Members {
+		online[m.Name] = m.Online
+	}
+	var led []string
+	for _, w := range words {
+		for _, s := range w.Streams {
+			if s.Leader != "" && online[s.Leader] {
+				led = append(led, s.Name)
+			}
+		}
+	}
+	for _, f := range fates(words, led, []string{log}, log, online, nil) {
+		n := len(f.holders)
+		if f.stream != log || n == 0 || n-len(f.away) > n/2 {
+			continue
+		}
+		holds := ""
+		if f.missing() > 0 {
+			holds = fmt.Sprintf(", which hold the log up to %d at least (it ends at %d here)", f.acked, f.end())
+		}
+		return fmt.Sprintf("waiting for %s%s: %d of %d copies of the stream %s can be reached, and it is written again once more than half are there",
+			strings.Join(f.away, " and "), holds, n-len(f.away), n, log)
+	}
+	return ""
+}
+
 // keptFrom is the error of a removal that could lose what was acknowledged.
 func (p *peering) keptFrom(name string, risky []fate) error {
 	var texts, away []string

@@ -129,6 +129,48 @@ func TestAnOperatorWhoGivesUpTheNewerCopiesIsToldWhatIsMissing(t *testing.T) {
 	}
 }
 
+// A member that keeps no copy of the log, and one whose copy is behind, wait for those who
+// have the newer ones: what those hold is not lost.
+func TestAMemberWaitsForThoseWhoHoldTheNewerLog(t *testing.T) {
+	t.Parallel()
+	stays, x, y, last, ends := behind(t)
+	stays.stop(t)
+	stays.o.Registerer = nil
+	said := make(chan string, 1000)
+	stays.o.Waiting = func(text string) {
+		select {
+		case said <- text:
+		default:
+		}
+	}
+	over := make(chan error, 1)
+	go func() {
+		var err error
+		stays.Bus, err = Open(t.Context(), stays.o)
+		over <- err
+	}()
+	want := fmt.Sprintf("which hold the log up to %d at least (it ends at %d here): 1 of 3 copies", last, ends)
+	for text := ""; !strings.Contains(text, want); {
+		select {
+		case text = <-said:
+		case err := <-over:
+			t.Fatalf("it does not wait: %v", err)
+		case <-time.After(90 * time.Second):
+			t.Fatalf("it never says %q\n%s", want, stays.log)
+		}
+		if strings.Contains(text, want) && (!strings.Contains(text, x.o.ServerName) || !strings.Contains(text, y.o.ServerName)) {
+			t.Errorf("%q does not name %s and %s", text, x.o.ServerName, y.o.ServerName)
+		}
+	}
+	x.o.Registerer = nil
+	x.open(t)
+	if err := <-over; err != nil {
+		t.Fatalf("once it is there: %v", err)
+	}
+	t.Cleanup(func() { _ = stays.Close(context.Background()) })
+	stays.holds(t, last)
+}
+
 func TestWhatBecomesOfAStreamWhenMembersLeave(t *testing.T) {
 	t.Parallel()
 	online := map[string]bool{"c": true, "d": true, "e": true}

@@ -64,6 +64,10 @@ const (
 	marksRefresh = 10 * time.Second
 )
 
+// errUnled: a copy answered for a stream that has no leader. It may have been away while
+// the others went on, so that what it lacks is no loss.
+var errUnled = errors.New("it has no leader")
+
 // guard notices when the store comes back with less than it had.
 type guard struct {
 	data    string
@@ -281,6 +285,9 @@ func (g *guard) begin(ctx context.Context, js jetstream.JetStream) {
 
 func (g *guard) checkStream(s store, info *jetstream.StreamInfo) error {
 	st := info.State
+	if g.shared && info.Cluster != nil && info.Cluster.Leader == "" && info.Config.Replicas > 1 {
+		return fmt.Errorf("look at stream %s: %w", s.stream, errUnled)
+	}
 	if s.stream == g.names.Log {
 		return g.checkLog(info)
 	}

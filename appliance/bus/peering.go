@@ -235,6 +235,9 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 		return err
 	}
 	err = p.awaitLet(ctx)
+	if err == nil {
+		err = p.awaitCopies(ctx)
+	}
 	p.opened = time.Now()
 	return err
 }

@@ -211,7 +211,7 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 	}
 	if v.quorum() {
 		if len(risky) == 0 {
-			return fmt.Errorf("%s: the cluster has a quorum, and nothing is lost without them; remove them one by one without force", what)
+			return fmt.Errorf("%s: there is a quorum, and every stream goes on without them; leave -lost out", what)
 		}
 		return p.removeBehind(ctx, what, names, risky)
 	}
