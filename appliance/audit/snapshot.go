@@ -12,8 +12,7 @@ import (
 // Sizes and times of a snapshot.
 const (
 	batchBytes = 1 << 20
-	// answerMost is how long the server may take to begin: whoever may not ask for
-	// snapshots is not answered, and a consumer does as well.
+	// answerMost is how long the server may take to begin: a consumer does as well.
 	answerMost = 10 * time.Second
 )
 

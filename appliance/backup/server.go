@@ -105,7 +105,7 @@ func (s Server) request(ctx context.Context, stream, to string) (*snapshotAnswer
 	}
 	ctx, cancel := context.WithTimeout(ctx, silenceMost)
 	defer cancel()
-	m, err := s.Conn.RequestWithContext(ctx, "$JS.API.STREAM.SNAPSHOT."+stream, ask)
+	m, err := s.ask(ctx, "$JS.API.STREAM.SNAPSHOT."+stream, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,38 @@ func (s Server) request(ctx context.Context, stream, to string) (*snapshotAnswer
 	return &a, nil
 }
 
+// ask sends a request and waits for its answer. One that the server refuses has none, but
+// the refusal comes before the answer to a ping behind it.
+func (s Server) ask(ctx context.Context, subject string, body []byte) (*nats.Msg, error) {
+	sub, err := s.Conn.SubscribeSync(s.Conn.NewInbox())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	if err := s.Conn.PublishRequest(subject, sub.Subject, body); err != nil {
+		return nil, err
+	}
+	if err := s.Conn.FlushWithContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.Conn.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), strconv.Quote(subject)) {
+		return nil, err
+	}
+	m, err := sub.NextMsgWithContext(ctx)
+	if err == nil && len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
+		return nil, nats.ErrNoResponders
+	}
+	return m, err
+}
+
+// noResponders is the status by which a server says that nobody takes a request.
+const noResponders = "503"
+
 // advice says what to do about a server that does not answer.
 func (s Server) advice(err error) string {
 	switch {
+	case errors.Is(err, nats.ErrPermissionViolation):
+		return "; the credentials are not allowed to: make them with \"jaque credentials backup\""
 	case errors.Is(err, nats.ErrNoResponders):
 		return "; the server keeps no streams: is it the server of the event log?"
 	case errors.Is(err, context.DeadlineExceeded):

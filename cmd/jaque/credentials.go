@@ -177,14 +177,16 @@ func makeCredentials(word string, o credentialOptions, stdout, stderr io.Writer)
 		return err
 	}
 	var members strings.Builder // what they say
+	known := "a server that runs knows it after about two seconds"
 	if o.conf {
 		fmt.Fprint(stdout, access.NATSUser(h, key))
+		known = "the nats-server lets it in as soon as it has read that configuration"
 		fmt.Fprintf(stderr, "%s is the secret half. Put what was printed into the users of the nats-server's\nconfiguration and reload it.\n", file)
 	} else if err := o.record(h, key, &members); err != nil {
 		return errors.Join(err, os.Remove(file))
 	}
-	fmt.Fprintf(stderr, "Made %s for %s. Bring it to the machine of the process over a safe way and start it there;\na server that runs knows it after about two seconds:\n\n  %s\n%s",
-		file, h.ID, startLine(h, filepath.Base(file)), members.String())
+	fmt.Fprintf(stderr, "Made %s for %s. Bring it to the machine of the process over a safe way and start it there;\n%s:\n\n  %s\n%s",
+		file, h.ID, known, startLine(h, filepath.Base(file)), members.String())
 	return nil
 }
 
@@ -234,10 +236,8 @@ func startLine(h access.Holder, file string) string {
 		return line + " -config PATH -eventlog " + server + " -queue " + server + " -coordination " + server + " -engine-id " + h.ID
 	case access.Backup:
 		return "jaque backup -o FILE -eventlog " + server + " -nats-creds " + shellWord(file)
-	case access.UI:
-		return line + " -config PATH -eventlog " + server + " -coordination " + server
 	}
-	return line + " -config PATH -eventlog " + server
+	return line + " -config PATH -eventlog " + server + " -coordination " + server // ui, sink and notifier
 }
 
 // shellWord returns a text as one word of a shell's command line.

@@ -56,3 +56,34 @@ func TestCredentialsAreMadeListedAndRevoked(t *testing.T) {
 		t.Errorf("users: %+v, %v; %+v, %v", left, err, all, errAll)
 	}
 }
+
+// The line that starts a process holds all that its role needs, and what a server has to do
+// before it lets the process in is said of the server that it is.
+func TestCredentialsSayHowTheirProcessStarts(t *testing.T) {
+	env := environment()
+	for _, role := range []string{"engine", "worker", "ui", "sink", "notifier"} {
+		for _, conf := range []bool{true, false} {
+			dir := t.TempDir()
+			args := []string{"credentials", role, "-id", "x1", "-data", filepath.Join(dir, "data"), "-out", filepath.Join(dir, "x.creds")}
+			if conf {
+				args = append(args, "-nats-conf")
+			}
+			var stdout, stderr strings.Builder
+			if status := run(args, &stdout, &stderr); status != 0 {
+				t.Fatalf("%v: status %d: %s", args, status, stderr.String())
+			}
+			if embedded := strings.Contains(stderr.String(), "after about two seconds"); embedded == conf {
+				t.Errorf("%v says what is true of another server:\n%s", args, stderr.String())
+			}
+			_, line, _ := strings.Cut(stderr.String(), "\n  jaque ")
+			line, _, _ = strings.Cut(line, "\n")
+			line = strings.NewReplacer("HOST:PORT", "n:4222", "PATH", dir).Replace(line)
+			if _, err := roles.Parse(strings.Fields(line), env); err != nil {
+				t.Errorf("jaque %s: %v", line, err)
+			}
+			if role != "worker" && !strings.Contains(line, "-coordination tls://") {
+				t.Errorf("jaque %s: it does not see who else there is", line)
+			}
+		}
+	}
+}

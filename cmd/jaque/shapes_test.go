@@ -174,7 +174,7 @@ func (x *shapeDay) others(url string, admit func(id string) []string) {
 	}
 	x.frontArgs = slices.Concat(admit("u1"), []string{"-target", "ui"}, follow)
 	x.front = x.launch(x.frontArgs...)
-	x.launch(slices.Concat(admit("s1"), []string{"-target", "sink", "-sink-id", "s1"}, follow)...)
+	x.launch(slices.Concat(admit("s1"), []string{"-target", "sink", "-sink-id", "s1", "-sinks", "values"}, follow)...)
 	x.notifier = x.launch(slices.Concat(admit("n1"), []string{"-target", "notifier", "-notifier-id", "n1"}, follow, x.mails.flags())...)
 }
 
