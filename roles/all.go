@@ -161,7 +161,7 @@ func (a *appliance) members() membership.View {
 func (a *appliance) unready() []string {
 	all := a.group.NotReady()
 	if a.engine != nil {
-		all = append(all, a.engine.Trouble()...)
+		all = append(append(all, a.engine.Trouble()...), a.awayServers()...)
 	}
 	all = a.withPeers(all)
 	if a.s.Role.Name == UI {

@@ -22,14 +22,18 @@ type answers struct {
 	mu    sync.Mutex // guards what follows
 	last  time.Time  // when the newest round trip that was answered began; zero = nobody asks
 	since time.Time  // since when every one was answered
+	awake time.Time  // when this process was last seen to run; zero = nobody asks
 }
 
 // How often the server is asked, and since when it must not have answered to be called
-// away. What depends on it goes stale later than that.
+// away. What depends on it goes stale later than that. How often it is noted that this
+// process runs, and after which gap it did not.
 const (
 	askServer   = time.Second
 	answerWait  = 2 * time.Second
 	unanswering = 4 * time.Second
+	noteAwake   = 250 * time.Millisecond
+	frozen      = 2 * time.Second
 )
 
 // run asks until ctx ends.
@@ -39,14 +43,44 @@ func (s *answers) run(ctx context.Context) {
 	}
 	s.answered(time.Now())
 	defer s.forget()
-	for pause(ctx, askServer) {
+	// Not by who asks: that may hang with the server.
+	noting := make(chan struct{})
+	go func() {
+		defer close(noting)
+		for s.runs(); pause(ctx, noteAwake); {
+			s.runs()
+		}
+	}()
+	defer func() { <-noting }()
+	for wait := askServer; pause(ctx, wait); {
 		began := time.Now()
 		one, cancel := context.WithTimeout(ctx, answerWait)
-		if err := s.ask(one); err == nil {
+		err := s.ask(one)
+		cancel()
+		if err == nil {
 			s.answered(began)
 		}
-		cancel()
+		// Who has waited for an answer in vain asks anew at once: one lost answer, or a
+		// moment in which this process did not run, is no silence.
+		wait = max(askServer-time.Since(began), 0)
 	}
+}
+
+// runs notes that this process runs. What it has slept, as one that was stopped, is no
+// silence of the server: its patience begins anew, and everybody may have been missed.
+func (s *answers) runs() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.slept(now) {
+		s.last, s.since = now, now
+	}
+	s.awake = now
+}
+
+// slept tells whether this process has not run until a moment ago. The caller holds mu.
+func (s *answers) slept(now time.Time) bool {
+	return !s.awake.IsZero() && now.Sub(s.awake) > frozen
 }
 
 // answered notes an answer to what was asked at a time. After a gap it begins anew.
@@ -56,13 +90,15 @@ func (s *answers) answered(asked time.Time) {
 	if asked.Sub(s.last) > unanswering {
 		s.since = time.Now()
 	}
-	s.last = asked
+	if asked.After(s.last) {
+		s.last = asked
+	}
 }
 
 func (s *answers) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.since = time.Time{}, time.Time{}
+	s.last, s.since, s.awake = time.Time{}, time.Time{}, time.Time{}
 }
 
 // trouble says that the server does not answer.
@@ -70,7 +106,7 @@ func (s *answers) trouble() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	silent := time.Since(s.last)
-	if s.last.IsZero() || silent <= unanswering {
+	if s.last.IsZero() || silent <= unanswering || s.slept(time.Now()) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s has not answered for %s", s.what, silent.Truncate(time.Second))}
@@ -80,7 +116,7 @@ func (s *answers) trouble() []string {
 func (s *answers) steady(long time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.last.IsZero() || time.Since(s.last) <= unanswering && time.Since(s.since) >= long
+	return s.last.IsZero() || !s.slept(time.Now()) && time.Since(s.last) <= unanswering && time.Since(s.since) >= long
 }
 
 // missed is an error unless the server is steady.
@@ -98,6 +134,12 @@ func (s *answers) missed(long time.Duration) error {
 // answer.
 func (a *appliance) asked(name, what string, b *bus.Bus) *answers {
 	s := &answers{what: what, ask: b.Conn().FlushWithContext}
+	a.servers = append(a.servers, func() []string {
+		if !b.Conn().IsConnected() {
+			return []string{"the connection to " + what + " is lost"}
+		}
+		return s.trouble()
+	})
 	a.add(service.Service{Name: name, Needs: a.names(), Run: func(ctx context.Context, ready func()) error {
 		ready()
 		s.run(ctx)
@@ -106,7 +148,19 @@ func (a *appliance) asked(name, what string, b *bus.Bus) *answers {
 	return s
 }
 
-// watchAnswers watches the server of a log that another process makes.
+// awayServers says which servers this process cannot work with at present, and why.
+func (a *appliance) awayServers() []string {
+	var all []string
+	for _, away := range a.servers {
+		all = append(all, away()...)
+	}
+	if len(all) == 0 && a.zones != nil {
+		return a.zones.trouble() // the queue may be on the server of the log, which says it all
+	}
+	return all
+}
+
+// watchAnswers watches the server of a log that is in another process.
 func (a *appliance) watchAnswers() {
 	a.logServer = a.asked("log-server", "the server of the event log "+veil.Servers(a.s.EventLog), a.bus)
 	if a.s.Role.Name != UI { // which says what follows from it

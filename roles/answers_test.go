@@ -131,3 +131,53 @@ func TestNoWorkerIsBlamedForAServerThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// A process that was itself stopped has not waited for the server: it asks first.
+func TestWhatAProcessHasSleptIsNoSilenceOfTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const long = 10 * time.Second
+		for _, slept := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, time.Hour} {
+			for _, asleep := range []bool{false, true} { // stopped between two questions, and while one is under way
+				s := &answers{what: "the server"}
+				ctx, stop := context.WithCancel(t.Context())
+				wrong := ""
+				sleep := func() { // the clock goes on, this process does not
+					s.mu.Lock()
+					s.awake, s.last, s.since = s.awake.Add(-slept), s.last.Add(-slept), s.since.Add(-slept)
+					s.mu.Unlock()
+					wrong += strings.Join(s.trouble(), "")
+				}
+				begin, stopped := time.Now(), false
+				s.ask = func(context.Context) error {
+					if stopped || !asleep || time.Since(begin) < time.Minute {
+						return nil
+					}
+					stopped = true
+					sleep()
+					return context.DeadlineExceeded // the answer came meanwhile, and was late
+				}
+				ended := make(chan struct{})
+				go func() { defer close(ended); s.run(ctx) }()
+				time.Sleep(time.Minute + time.Millisecond)
+				if !asleep {
+					sleep()
+				}
+				for range 500 {
+					if wrong += strings.Join(s.trouble(), ""); wrong != "" {
+						t.Fatalf("stopped for %s: %s", slept, wrong)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				if slept > frozen && s.steady(long) {
+					t.Errorf("stopped for %s: those who listened to it are taken for heard", slept)
+				}
+				time.Sleep(2 * long)
+				if !s.steady(long) {
+					t.Errorf("stopped for %s: the server answers, and is not steady", slept)
+				}
+				stop()
+				<-ended
+			}
+		}
+	})
+}

@@ -71,7 +71,8 @@ type appliance struct {
 	waiting    atomic.Pointer[string] // what the start of a process waits for that needs another one's log
 	live       atomic.Bool            // the projection has caught up with the log
 	folding    sync.Mutex             // held while a follower folds, and while its config is switched
-	logServer  *answers               // of a log that another process makes
+	logServer  *answers               // of a log that is in another process
+	servers    []func() []string      // each says in a sentence why a server is away
 	submitting *submitting            // nil where commands are not handed on
 	silence    *silence               // whether an engine still writes, in a process that only shows the log
 	heard      []func(*event.Event)   // who asks for each event that a follower has folded

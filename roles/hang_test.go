@@ -155,14 +155,16 @@ func TestEveryRoleNoticesThatItsServerHangs(t *testing.T) {
 		besides(t, "worker", "-queue "+w.url()+" -zones dmz"),
 		besides(t, "ui", "-config "+path+" -eventlog "+w.url()),
 		besides(t, "sink", "-config "+path+" -eventlog "+w.url()+" -heartbeat-ttl 60s"),
+		besides(t, "all", "-config "+path+" -eventlog "+w.url()+" -engine-id a -heartbeat-ttl 60s"),
 	}
-	well := map[string]string{"worker": "no engine has made the queue of zone dmz yet", "ui": "200 ok", "sink": "200 ok"}
+	well := map[string]string{"worker": "no engine has made the queue of zone dmz yet", "ui": "200 ok", "sink": "200 ok", "all": "200 ok"}
 	for _, p := range all {
 		p.until(t, well[p.role])
 	}
 	w.hang(true)
 	for _, p := range all {
-		p.until(t, "has not answered for")
+		p.until(t, "503 not ready: ")
+		p.until(t, " "+w.url()+" has not answered for")
 	}
 	w.hang(false)
 	for _, p := range all {

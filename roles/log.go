@@ -33,6 +33,9 @@ func (a *appliance) openLog(ctx context.Context) error {
 	if err := a.openBus(ctx, b); err != nil {
 		return err
 	}
+	if !a.bus.Embedded() {
+		a.watchAnswers()
+	}
 	return a.openDoor(ctx)
 }
 

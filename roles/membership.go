@@ -8,6 +8,7 @@ import (
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/coordination"
 	"jaque.sh/jaque/appliance/rule/membership"
+	"jaque.sh/jaque/appliance/rule/veil"
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -52,7 +53,10 @@ func (a *appliance) openStore(ctx context.Context, path, where string) error {
 	if err := a.meet(ctx, b); err != nil {
 		return err
 	}
-	a.meets = b
+	if a.meets = b; b != a.bus && !b.Embedded() {
+		server := a.asked("members-server", "the coordination server "+veil.Servers(where), b)
+		a.troubles = append(a.troubles, server.trouble)
+	}
 	a.store, err = coordination.OpenJetStream(b.Conn(), a.storeOptions(b, path))
 	if err != nil {
 		return fmt.Errorf("open the membership %s: %w", path, err)

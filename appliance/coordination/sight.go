@@ -65,12 +65,14 @@ func (s *JetStream) dead(key string, e bucket.Entry) bool {
 // should have, and when each is found dead by this process if it stays so. Until then
 // nobody does what such a member owns: that it is dead is known only after a whole TTL.
 func (s *JetStream) Silent() map[string]time.Time {
-	me, now, all := s.member().ID, time.Now(), map[string]time.Time{}
+	me, all := s.member().ID, map[string]time.Time{}
 	s.sights.mu.Lock()
 	defer s.sights.mu.Unlock()
 	for _, m := range s.View().Members {
 		seen, known := s.sights.keys[s.memberKey(m.ID)]
-		if known && m.ID != me && now.Sub(seen.since) >= 2*s.ttl/3 { // it is due at a third, and seen a poll later
+		// It is due at a third, and seen a poll later. What counts is when it was last looked
+		// for: after a pause, as of a process that was stopped, nobody was silent yet.
+		if known && m.ID != me && seen.last.Sub(seen.since) >= 2*s.ttl/3 {
 			all[m.ID] = seen.since.Add(s.ttl)
 		}
 	}
