@@ -24,6 +24,9 @@ type Report struct {
 	Outlook []string `json:"outlook"`
 	// Left says in a sentence what a removal left open, if it is the answer to one.
 	Left string `json:"left,omitempty"`
+	// Missing says in sentences what a removal by force, a moment ago, may have lost. It is
+	// part of Trouble.
+	Missing []string `json:"missing,omitempty"`
 	// Trouble says in sentences what is wrong now.
 	Trouble []string `json:"trouble,omitempty"`
 }
@@ -105,7 +108,7 @@ type self struct {
 
 // newReport puts together what the server knows and what the members say.
 func newReport(st *bus.Status, said map[string]self) *Report {
-	r := &Report{Cluster: st.Cluster, Self: st.Self, Leader: st.Leader, Quorum: st.Quorum, Copies: st.Wanted, Outlook: outlook(st)}
+	r := &Report{Cluster: st.Cluster, Self: st.Self, Leader: st.Leader, Quorum: st.Quorum, Copies: st.Wanted, Missing: st.Missing, Outlook: outlook(st)}
 	for _, m := range st.Members {
 		s := said[m.Name]
 		r.Members = append(r.Members, MemberReport{

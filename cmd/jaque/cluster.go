@@ -40,8 +40,9 @@ status tells of the cluster, at a member that runs: who is there, who keeps whic
 the log, how the engines share the objects, and what is lost if one more member dies.
 
 remove takes a member out, at another one: its copies go to others that are there, its
-vote no longer counts, and its data folder is of no use any more. Without a quorum -lost
-does it for members that are gone for good.
+vote no longer counts, and its data folder is of no use any more. It is refused while what
+was acknowledged could be lost by it. -lost does it for members that are gone for good all
+the same, and without a quorum.
 
 drill failover has the engine of a member that runs give its objects to the others and take
 them back, and reports for how long each went without its check. The process lives on and

@@ -26,6 +26,7 @@ func TestAnOldMachineThatIsStartedAgainStaysOut(t *testing.T) {
 	}
 	x.kill("c")
 	x.until("c is away", func() bool { r := x.status("a"); return r != nil && r.Quorum && !r.Members[2].Online })
+	x.not("leave -lost out", "cluster", "remove", "c", "-lost", "-data", x.data["a"])
 	x.do("cluster", "remove", "c", "-data", x.data["a"])
 	x.until("two are left", func() bool { r := x.status("b"); return shared(r, "a", "b") && whole(r, 2) })
 	for _, id := range []string{"a", "b"} {

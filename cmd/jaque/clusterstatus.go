@@ -62,12 +62,13 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.lost {
+	alone := o.lost && !r.Quorum // with one nothing is kept for the next start: it is done now, or not
+	if alone {
 		if err := o.lose(id, io.Discard, stderr); err != nil {
 			return err
 		}
 	}
-	if r, err = o.ask(ctx, stderr, cluster.Question{Remove: id, Lost: o.lost}); err != nil && o.lost {
+	if r, err = o.ask(ctx, stderr, cluster.Question{Remove: id, Lost: o.lost}); err != nil && alone {
 		return fmt.Errorf("%w; that %s is gone is kept: start the member on %s again, it goes on without %s", err, id, o.data, id)
 	}
 	if errors.Is(err, cluster.ErrSilent) || errors.Is(err, bus.ErrNoDoor) { // it answered a moment ago
@@ -79,6 +80,11 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s is no member of cluster %s any more; delete its data folder, and do not start jaque on it again\n", id, r.Cluster)
 	if r.Left != "" {
 		fmt.Fprintln(stderr, "jaque: WARNING: "+r.Left)
+	}
+	if o.lost {
+		for _, text := range r.Missing {
+			fmt.Fprintln(stderr, "jaque: WARNING: "+text)
+		}
 	}
 	for _, text := range r.Outlook {
 		fmt.Fprintln(stdout, text)
@@ -123,8 +129,6 @@ func (o *clusterOptions) mayRemove(r *cluster.Report, id string) error {
 			return fmt.Errorf("cluster remove: %s is running; its process ends when it is removed, and its data folder is of no use any more: add -yes if that is wanted", id)
 		case !r.Quorum && !o.lost:
 			return fmt.Errorf("cluster remove: there is no quorum, so that nothing can be decided; start members that are down, or, if %s never comes back with its data folder, add -lost", id)
-		case r.Quorum && o.lost:
-			return errors.New("cluster remove: there is a quorum; leave -lost out")
 		}
 		return nil
 	}

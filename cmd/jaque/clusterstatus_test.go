@@ -33,6 +33,20 @@ func TestTheStatusSaysWhatAnAbsentMemberIsAndInWhichZoneItsTimesAre(t *testing.T
 	}
 }
 
+// Whether a member of a cluster with a quorum is removed as gone for good is told by the
+// one that is asked, who knows whether a stream needs it.
+func TestWhoIsGoneForGoodIsRemovedWithAQuorumTooUnlessItRuns(t *testing.T) {
+	t.Parallel()
+	r := &cluster.Report{Cluster: "site", Self: "a", Quorum: true, Members: []cluster.MemberReport{{ID: "a", Online: true}, {ID: "b", Online: true}, {ID: "c"}}}
+	o := &clusterOptions{lost: true}
+	if err := o.mayRemove(r, "c"); err != nil {
+		t.Errorf("one that is away: %v", err)
+	}
+	if err := o.mayRemove(r, "b"); err == nil || !strings.Contains(err.Error(), "is running") {
+		t.Errorf("one that runs: %v", err)
+	}
+}
+
 // Every object is in somebody's row, also where its engine is no member of the cluster.
 func TestTheSharesOfTheStatusAddUp(t *testing.T) {
 	t.Parallel()
