@@ -81,9 +81,15 @@ func (a *appliance) joinPeers(b *bus.Options) error {
 	return nil
 }
 
-// withPeers adds to what is not ready why this member of a cluster is no good reason to stop
-// another one: whoever restarts them one after the other waits for it.
+// withPeers adds to what is not ready what the engine waits for before it shares the
+// objects, and why this member of a cluster is no good reason to stop another one: whoever
+// restarts them one after the other waits for it.
 func (a *appliance) withPeers(unready []string) []string {
+	if s, ok := a.store.(interface{ Waiting() string }); ok && a.engine != nil && !a.live.Load() {
+		if text := s.Waiting(); text != "" {
+			unready = append(unready, text)
+		}
+	}
 	if a.bus == nil {
 		return unready
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,8 @@ type JetStream struct {
 	sights   sights
 
 	registered chan struct{} // closed by the first Register
+
+	waits atomic.Pointer[string] // what Register waits for; nil = nothing
 
 	// beating holds a value during every write of the own heartbeat key.
 	beating chan struct{}
@@ -142,10 +145,14 @@ func (s *JetStream) Register(ctx context.Context, m membership.Member, newestOnL
 	if m.ID == "" || m.Instance == "" {
 		return membership.View{}, fmt.Errorf("register in %s: a member needs an id and an instance", s.path)
 	}
+	joins := fmt.Sprintf("%s joins the membership since %s", m.ID, clock(time.Now()))
+	s.waits.Store(&joins)
+	defer s.waits.Store(nil)
 	s.awaitView(ctx) // before there is a heartbeat to keep up
 	if err := s.claim(ctx, m); err != nil {
 		return membership.View{}, fmt.Errorf("register %s in %s: %w", m.ID, s.path, err)
 	}
+	s.waits.Store(&joins)
 	began := time.Now()
 	s.rejoining() // its heartbeat is kept up from now on
 	v, err := s.change(ctx, func(v membership.View, exists bool) membership.View {
@@ -173,7 +180,7 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 	key, pause := s.memberKey(m.ID), s.ttl/8
 	s.forget(func(k string) bool { return k != key }) // what was seen of it was long ago
 	var other uint64                                  // revision of another run's key
-	failed := false                                   // so that a trouble is told of once
+	failed, told := false, false                      // so that each is told of once
 	for began := time.Now(); ; {
 		e, free, err := s.free(ctx, m)
 		switch {
@@ -183,11 +190,12 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 				return nil
 			}
 		case e.Gone, e.Foreign:
+			s.waitsForFormer(m.ID, e, &told)
 		case other != 0 && e.Revision != other:
 			return fmt.Errorf("%w: instance %s refreshes it; give this one another id, or stop the other", ErrTaken, e.Value)
 		case other == 0:
-			s.log.Info("waiting for an earlier run's heartbeat to expire", "id", m.ID, "instance", string(e.Value))
 			other = e.Revision
+			s.waitsForFormer(m.ID, e, &told)
 		}
 		if err != nil && ctx.Err() == nil && time.Since(began) > s.claimMost() {
 			return fmt.Errorf("no heartbeat could be written for %s: %w; %s", s.claimMost(), err, s.cause(err, began))
@@ -203,6 +211,36 @@ func (s *JetStream) claim(ctx context.Context, m membership.Member) error {
 		}
 	}
 }
+
+// waitsForFormer notes until when the former run of a member may still live, and tells of
+// it once: it was not seen to leave, and its heartbeat is not old enough.
+func (s *JetStream) waitsForFormer(id string, e bucket.Entry, told *bool) {
+	seen := s.sighted(s.memberKey(id), e)
+	until := seen.since.Add(s.ttl)
+	if rests := seen.steady.Add(s.ttl / 2); e.Gone && rests.Before(until) {
+		until = rests
+	}
+	text := fmt.Sprintf("%s waits until about %s: its former run did not leave the membership and may live on that long (-heartbeat-ttl %s)",
+		id, clock(until), s.ttl)
+	s.waits.Store(&text)
+	if !*told {
+		*told = true
+		s.log.Info("waiting until the former run of this member is over for certain: it did not leave the membership", "id", id, "instance", string(e.Value),
+			"until", clock(until), "ttl", s.ttl)
+	}
+}
+
+// Waiting says in a sentence what a registration that is under way waits for, "" = there is
+// none.
+func (s *JetStream) Waiting() string {
+	if text := s.waits.Load(); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// clock is a time of day as people read it.
+func clock(t time.Time) string { return t.Local().Format("15:04:05 MST") }
 
 // cause says in a sentence why the store has taken nothing since a time, or what to look at.
 func (s *JetStream) cause(err error, since time.Time) string {

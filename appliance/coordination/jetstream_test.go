@@ -67,8 +67,19 @@ func TestAnIDBelongsToOneLiveProcess(t *testing.T) {
 		}
 		a.wantAlive(t)
 		a.kill()
-		began := time.Now()
-		next := start(t, keys, Engines, "a", "3")
+		began, said := time.Now(), make(chan string, 1)
+		next := newMember(keys, Engines, "a", "3")
+		go func() {
+			time.Sleep(testTTL / 2)
+			said <- next.Waiting()
+		}()
+		next.run(t)
+		if _, err := next.Register(t.Context(), next.Member, 0); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-said; !strings.Contains(text, "a waits until about ") || !strings.Contains(text, "its former run did not leave") || next.Waiting() != "" {
+			t.Errorf("while it waited it said %q, afterwards %q", text, next.Waiting())
+		}
 		if took := time.Since(began); took > testTTL+slack {
 			t.Errorf("a restart took %s", took)
 		}
