@@ -104,6 +104,34 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- /* The process of a role ends at once with a flag that it refuses. The file is made from
+     the table of flags, see roles/chartflags_test.go. */ -}}
+{{- $refused := .Files.Get "files/refused.yaml" | fromYaml -}}
+{{- $readers := dict "env" (list "all") "standalone.env" (list "all") -}}
+{{- if eq .Values.deploymentMode "split" -}}
+{{- $everybody := list "engine" -}}
+{{- range list "ui" "sink" "notifier" -}}
+{{- if (index $.Values . "enabled") -}}{{- $everybody = append $everybody . -}}{{- end -}}
+{{- end -}}
+{{- if .Values.workers -}}{{- $everybody = append $everybody "worker" -}}{{- end -}}
+{{- $readers = dict "env" $everybody -}}
+{{- range list "engine" "ui" "sink" "notifier" -}}
+{{- $_ := set $readers (printf "%s.env" .) (list .) -}}
+{{- end -}}
+{{- range .Values.workers -}}
+{{- $_ := set $readers (printf "env of the entry %s of workers" .name) (list "worker") -}}
+{{- end -}}
+{{- end -}}
+{{- range $place, $roles := $readers -}}
+{{- range $entry := default list (get $places $place) -}}
+{{- range $role := $roles -}}
+{{- $why := get (default dict (get $refused $entry.name)) $role -}}
+{{- if $why -}}
+{{- fail (printf "%s has %s, which a process of role %s refuses, because %s: write it in the env of a role that takes it, or leave it out" $place $entry.name $role $why) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- /* Argument: delivery. */ -}}
