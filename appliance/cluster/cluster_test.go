@@ -225,7 +225,7 @@ func TestAFolderThatIsInUseStaysAsItIs(t *testing.T) {
 	if err := Found(member, first); err != nil {
 		t.Fatal(err)
 	}
-	if err := Found(member, Member{Cluster: "other", ID: "a", Listen: "10.0.0.1:4248"}); !errors.Is(err, ErrMember) {
+	if err := Found(member, Member{Cluster: "other", ID: "a", Listen: "10.0.0.1:4248"}); !errors.Is(err, ErrMember) || !strings.Contains(err.Error(), "start it with jaque -data "+member) {
 		t.Errorf("a second cluster in one folder: %v", err)
 	}
 	if _, err := Join(t.Context(), member, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); !errors.Is(err, ErrMember) {

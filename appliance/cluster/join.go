@@ -102,9 +102,9 @@ func Join(ctx context.Context, data string, t *Token, m Member, p Patience) (*Me
 
 // unused says why a folder cannot become a member's.
 func unused(data string) error {
-	switch _, err := Read(data); {
+	switch old, err := Read(data); {
 	case err == nil:
-		return fmt.Errorf("join the cluster with %s: %w", data, ErrMember)
+		return fmt.Errorf("join the cluster with %s: %w", data, old.already(data))
 	case !errors.Is(err, ErrNone):
 		return err
 	}

@@ -78,15 +78,24 @@ func (m *Member) check() error {
 	return nil
 }
 
+// already says whose a folder is, and what to do.
+func (m *Member) already(data string) error {
+	start := "jaque -data " + data
+	if m.Witness {
+		start = "jaque witness -data " + data
+	}
+	return fmt.Errorf("%w: %s of cluster %s; start it with %s, or name another folder with -data", ErrMember, m.ID, m.Cluster, start)
+}
+
 // Found makes the first member of a new cluster: its authority and its settings. It
 // changes nothing in a folder that is a member's.
 func Found(data string, m Member) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("found a cluster: %w", err)
 	}
-	switch _, err := Read(data); {
+	switch old, err := Read(data); {
 	case err == nil:
-		return fmt.Errorf("found a cluster in %s: %w", data, ErrMember)
+		return fmt.Errorf("found a cluster in %s: %w", data, old.already(data))
 	case !errors.Is(err, ErrNone):
 		return err
 	}

@@ -26,6 +26,11 @@ func (r *Report) nobodys() []string {
 		if !r.Has(e.ID) {
 			who += ", which is no member of the cluster,"
 		}
+		if !r.Quorum {
+			sentences = append(sentences, fmt.Sprintf("%s is not heard: its %d of %d objects (%d %%) are nobody's, and nobody can take them over before there is a quorum",
+				who, e.Objects, all, percent(e.Objects, all)))
+			continue
+		}
 		sentences = append(sentences, fmt.Sprintf("%s is not heard: its %d of %d objects (%d %%) are nobody's until about %s, when the others take them over if it stays so",
 			who, e.Objects, all, percent(e.Objects, all), e.Expires.Local().Format("15:04:05 MST")))
 	}

@@ -20,10 +20,14 @@ func TestWhoseObjectsAreNobodysIsSaid(t *testing.T) {
 		"it owned nothing":            {[]Engine{{ID: "a", Live: true, Objects: 2}, {ID: "b", Live: true, Expires: at}}, nil},
 		"they were taken over":        {[]Engine{{ID: "a", Live: true, Objects: 2}, {ID: "b", Objects: 0, Expires: at}}, nil},
 	} {
-		r := &Report{Members: []MemberReport{{ID: "a"}, {ID: "b"}}, Engines: &Engines{Members: c.engines}}
+		r := &Report{Quorum: true, Members: []MemberReport{{ID: "a"}, {ID: "b"}}, Engines: &Engines{Members: c.engines}}
 		if got := r.nobodys(); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+	alone := &Report{Engines: &Engines{Members: []Engine{{ID: "b", Live: true, Objects: 1, Expires: at}}}}
+	if got := strings.Join(alone.nobodys(), "\n"); !strings.Contains(got, "nobody can take them over before there is a quorum") || strings.Contains(got, "18:40:05") {
+		t.Errorf("without a quorum: %q", got)
 	}
 	if got := (&Report{}).nobodys(); got != nil {
 		t.Errorf("without engines: %q", got)
