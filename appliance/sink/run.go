@@ -242,7 +242,7 @@ func (s *Sink) save(ctx context.Context, now time.Time, hurry bool) {
 		st.Restart = s.restart()
 		switch {
 		case err != nil && st.Unsaved == "":
-			s.log.Error("position of a sink cannot be kept, "+st.Restart, "err", err)
+			s.log.Error("position of a sink cannot be kept", "err", err, "restart", st.Restart)
 		case err == nil && st.Unsaved != "":
 			s.log.Info("position of a sink is kept again")
 		}
