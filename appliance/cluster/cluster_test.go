@@ -18,6 +18,9 @@ import (
 	"jaque.sh/jaque/appliance/listen/listentest"
 )
 
+// patient waits for a door that has just closed behind the token before.
+var patient = Patience{Most: doorMost}
+
 // founded makes a first member whose door is open, and returns its folder and a token.
 func founded(t *testing.T, ids ...string) (data string, give func(witness bool) *Token) {
 	t.Helper()
@@ -62,7 +65,7 @@ func TestAMachineJoinsWithAToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	data := filepath.Join(t.TempDir(), "new", "folder")
-	if _, err := Join(t.Context(), data, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err != nil {
+	if _, err := Join(t.Context(), data, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); err != nil {
 		t.Fatal(err)
 	}
 	m, err := Read(data)
@@ -76,7 +79,7 @@ func TestAMachineJoinsWithAToken(t *testing.T) {
 		}
 	}
 	shake(t, first, data)
-	if _, err := Join(t.Context(), t.TempDir(), token, Member{ID: "c", Listen: "10.0.0.3:4248"}, Patience{}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "used already") {
+	if _, err := Join(t.Context(), t.TempDir(), token, Member{ID: "c", Listen: "10.0.0.3:4248"}, patient); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "used already") {
 		t.Errorf("the token a second time: %v", err)
 	}
 }
@@ -146,7 +149,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 			right := *token
 			c.change(token, &m)
 			empty := t.TempDir()
-			_, err := Join(t.Context(), empty, token, m, Patience{})
+			_, err := Join(t.Context(), empty, token, m, patient)
 			if err == nil || !strings.Contains(err.Error(), c.want) && !(name == "an expired token" && strings.Contains(err.Error(), "used already")) {
 				t.Fatalf("%v, want %q", err, c.want)
 			}
@@ -154,7 +157,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 				t.Errorf("%d files were left behind", len(left))
 			}
 			// What was wrong did not use the token up.
-			if _, err := Join(t.Context(), t.TempDir(), &right, Member{ID: "c", Listen: "10.0.0.3:4248"}, Patience{}); err != nil {
+			if _, err := Join(t.Context(), t.TempDir(), &right, Member{ID: "c", Listen: "10.0.0.3:4248"}, patient); err != nil {
 				t.Errorf("the right one afterwards: %v", err)
 			}
 		})
@@ -172,18 +175,18 @@ func TestWhoCannotKeepTheAnswerDoesNotAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, data := range []string{file, filepath.Join(file, "below")} {
-		if _, err := Join(t.Context(), data, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err == nil {
+		if _, err := Join(t.Context(), data, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); err == nil {
 			t.Errorf("it joins with %s", data)
 		}
 	}
 	deep := filepath.Join(parent, "new", "folder")
-	if _, err := Join(t.Context(), deep, token, Member{ID: "a", Listen: "10.0.0.2:4248"}, Patience{}); !errors.Is(err, ErrRefused) {
+	if _, err := Join(t.Context(), deep, token, Member{ID: "a", Listen: "10.0.0.2:4248"}, patient); !errors.Is(err, ErrRefused) {
 		t.Errorf("the id of a member: %v", err)
 	}
 	if left, err := os.ReadDir(parent); err != nil || len(left) != 1 {
 		t.Errorf("%v was left behind, %v", left, err)
 	}
-	if _, err := Join(t.Context(), deep, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err != nil {
+	if _, err := Join(t.Context(), deep, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); err != nil {
 		t.Errorf("the right one afterwards: %v", err)
 	}
 }
@@ -197,7 +200,7 @@ func TestOfTwoWithOneTokenOneJoins(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 4 {
 			all.Go(func() {
-				_, err := Join(t.Context(), t.TempDir(), token, Member{ID: fmt.Sprint("m", i), Listen: "10.0.0.3:4248"}, Patience{})
+				_, err := Join(t.Context(), t.TempDir(), token, Member{ID: fmt.Sprint("m", i), Listen: "10.0.0.3:4248"}, patient)
 				if err == nil {
 					in.Add(1)
 				}
@@ -217,7 +220,7 @@ func TestAFolderThatIsInUseStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := &Token{Cluster: "site", Address: "127.0.0.1:1", ID: "x", Secret: "y"}
-	if _, err := Join(t.Context(), used, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err == nil || !strings.Contains(err.Error(), "name an empty folder") {
+	if _, err := Join(t.Context(), used, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); err == nil || !strings.Contains(err.Error(), "name an empty folder") {
 		t.Errorf("a folder with a log: %v", err)
 	}
 	first := Member{Cluster: "site", ID: "a", Listen: "10.0.0.1:4248"}
@@ -228,7 +231,7 @@ func TestAFolderThatIsInUseStaysAsItIs(t *testing.T) {
 	if err := Found(member, Member{Cluster: "other", ID: "a", Listen: "10.0.0.1:4248"}); !errors.Is(err, ErrMember) || !strings.Contains(err.Error(), "start it with jaque -data "+member) {
 		t.Errorf("a second cluster in one folder: %v", err)
 	}
-	if _, err := Join(t.Context(), member, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); !errors.Is(err, ErrMember) {
+	if _, err := Join(t.Context(), member, token, Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); !errors.Is(err, ErrMember) {
 		t.Errorf("a member joins: %v", err)
 	}
 	if m, err := Read(member); err != nil || m.Cluster != "site" {

@@ -175,7 +175,11 @@ func (p Patience) ask(ctx context.Context, t *Token, r *joinRequest) (*answer, e
 		if err == nil || time.Since(began) >= most {
 			return a, err
 		}
-		if text := err.Error(); text != told && p.Tell != nil {
+		text := err.Error()
+		if errors.Is(err, errNoDoor) {
+			text = "nobody listens at " + t.Address + " yet; a member that runs opens its door within a second after a token was given out"
+		}
+		if text != told && p.Tell != nil {
 			told = text
 			p.Tell(text)
 		}

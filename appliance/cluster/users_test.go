@@ -251,7 +251,7 @@ func TestAFurtherMemberGetsTheUsersWithTheAnswer(t *testing.T) {
 	must(t, access.In(first).Add(someone(t, "gone")))
 	must(t, access.In(first).Remove("gone"))
 	data := filepath.Join(t.TempDir(), "b")
-	if _, err := Join(t.Context(), data, give(false), Member{ID: "b", Listen: "10.0.0.2:4248"}, Patience{}); err != nil {
+	if _, err := Join(t.Context(), data, give(false), Member{ID: "b", Listen: "10.0.0.2:4248"}, patient); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(t, data); got != "w" {
