@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	nats "github.com/nats-io/nats-server/v2/server"
-
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/listen"
@@ -34,15 +32,7 @@ func answerOf(t *testing.T, address, path string) string {
 
 // Whoever needs the log may be started before the engine that makes it.
 func TestAProcessWaitsForTheLogAndSaysSo(t *testing.T) {
-	n, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	if !n.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
+	n := freshServer(t)
 	path := folder(t, shop+"sinks: numbers: {input: \"metrics\", file: {path: \"numbers.jsonl\"}}\n")
 	type process struct {
 		role    string

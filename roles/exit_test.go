@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	nats "github.com/nats-io/nats-server/v2/server"
-
 	"jaque.sh/jaque/appliance/service"
 )
 
@@ -92,17 +90,7 @@ type exitRole struct {
 // how each role is started.
 func exitRoles(t *testing.T) []exitRole {
 	t.Helper()
-	n, err := nats.NewServer(&nats.Options{
-		Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.Start()
-	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-	if !n.ReadyForConnections(20 * time.Second) {
-		t.Fatal("the NATS server does not start")
-	}
+	n := freshServer(t)
 	url := n.ClientURL()
 	path, dir := folder(t, shop+"sinks: numbers: {input: \"metrics\", file: {path: \"numbers.jsonl\"}}\n"), t.TempDir()
 	x := startWith(t, exitSettings(t, fmt.Sprintf("-target engine -config %s -eventlog %s -queue %s -coordination %s -notify-delivery notifier", path, url, url, url)))

@@ -130,8 +130,7 @@ func (r *roster) isShared(p *deliver.Pending) bool {
 		return false
 	}
 	// It has waited here since before the contact was this one's, or until it was.
-	all, known := r.formers(p.Contact)
-	return r.doubted(p.ID) || !known || len(all) > 0 && r.sentBy(p, all)
+	return r.doubted(p.ID) || r.unvouched(p)
 }
 
 // mayHaveBegun tells whether one of those that this process shared its contacts with when
@@ -143,6 +142,12 @@ func (r *roster) mayHaveBegun(p *deliver.Pending, due object.Time) bool {
 	if _, ok := r.released(); !ok {
 		return due <= object.At(r.shared)
 	}
+	return r.unvouched(p)
+}
+
+// unvouched tells whether any of those who had the contact of a request, if there are any,
+// does not vouch for it, or whether it is not known who they are. The caller holds r.mu.
+func (r *roster) unvouched(p *deliver.Pending) bool {
 	all, known := r.formers(p.Contact)
 	return !known || len(all) > 0 && r.sentBy(p, all)
 }

@@ -3,17 +3,15 @@ package roles
 import (
 	"context"
 	"fmt"
-	"net"
 	"sync"
 	"testing"
 	"time"
-
-	nats "github.com/nats-io/nats-server/v2/server"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jaque.sh/jaque/appliance/bus"
 	"jaque.sh/jaque/appliance/coordination"
+	"jaque.sh/jaque/appliance/listen/listentest"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
 
@@ -26,21 +24,8 @@ func TestMembersOutliveTheRestartOfTheirServer(t *testing.T) {
 		away = 6300 * time.Millisecond
 		many = 8 // each has its own pauses
 	)
-	folder, port := t.TempDir(), nats.RANDOM_PORT
-	start := func() *nats.Server {
-		n, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: port, NoSigs: true, JetStream: true, StoreDir: folder, JetStreamMaxStore: 64 << 30})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.Start()
-		t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
-		if !n.ReadyForConnections(20 * time.Second) {
-			t.Fatal("the NATS server does not start")
-		}
-		return n
-	}
-	n := start()
-	port = n.Addr().(*net.TCPAddr).Port
+	folder, port := t.TempDir(), listentest.Port(t)
+	n := serverIn(t, folder, port)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -71,7 +56,7 @@ func TestMembersOutliveTheRestartOfTheirServer(t *testing.T) {
 	n.Shutdown()
 	n.WaitForShutdown()
 	time.Sleep(away)
-	start()
+	serverIn(t, folder, port)
 	select {
 	case err := <-ended:
 		t.Fatalf("a member has ended: %v", err)

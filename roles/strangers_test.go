@@ -21,7 +21,13 @@ import (
 // freshServer is a server with streams and nothing on it.
 func freshServer(t *testing.T) *nats.Server {
 	t.Helper()
-	n, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: nats.RANDOM_PORT, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: 64 << 30})
+	return serverIn(t, t.TempDir(), nats.RANDOM_PORT)
+}
+
+// serverIn is the server of a folder, which may hold streams.
+func serverIn(t *testing.T, folder string, port int) *nats.Server {
+	t.Helper()
+	n, err := nats.NewServer(&nats.Options{Host: "127.0.0.1", Port: port, NoSigs: true, JetStream: true, StoreDir: folder, JetStreamMaxStore: 64 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
