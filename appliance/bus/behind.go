@@ -161,9 +161,6 @@ func fates(words []copyWord, led, declared []string, log string, online map[stri
 				f = &fate{stream: s.Name, stays: map[string]uint64{}}
 				by[s.Name] = f
 			}
-			if s.Name == log && w.Acknowledged > f.acked {
-				f.acked, f.knows = w.Acknowledged, w.Member
-			}
 			f.holders = append(f.holders, w.Member)
 			if !slices.Contains(leave, w.Member) {
 				f.stays[w.Member] = s.Last
