@@ -278,13 +278,13 @@ type memberLog struct {
 	*seat
 }
 
-func (m memberLog) End(ctx context.Context) (journal.Position, error) {
+func (m memberLog) EndOf(ctx context.Context, _ event.Stream) (uint64, error) {
 	if !pause(ctx, m.dice.upTo(time.Second)) {
-		return journal.Position{}, ctx.Err()
+		return 0, ctx.Err()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return journal.Position{Log: uint64(len(m.log))}, nil
+	return uint64(len(m.log)), nil
 }
 
 func (m memberLog) Append(e *event.Event, _ uint64, done journal.Done) {

@@ -2,9 +2,11 @@ package roles
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"jaque.sh/jaque/appliance/core/deliver"
+	"jaque.sh/jaque/appliance/core/event"
 	"jaque.sh/jaque/appliance/delivery"
 	"jaque.sh/jaque/appliance/rule/membership"
 )
@@ -73,9 +75,12 @@ func (s *sharing) follow(ctx context.Context, ready func()) {
 	}
 }
 
-// How often the log is asked for its end again, and the fold for its position.
+// How long an answer is waited for when the log is asked for its end, the first time and
+// at most; and how often the fold is asked for its position. A question to a leader that
+// is just stopping is never answered, while the next one is at once.
 const (
-	askEndAgain = time.Second
+	askEndFirst = time.Second
+	askEndMost  = 8 * time.Second
 	lookAtFold  = 10 * time.Millisecond
 )
 
@@ -84,21 +89,36 @@ const (
 // returns where the log ended, and false when ctx has ended.
 func (s *sharing) settle(ctx context.Context) (end uint64, ok bool) {
 	epoch := s.roster.epoch()
-	at, err := s.a.journal.End(ctx)
-	for err != nil {
-		s.a.p.Logger.Warn("the end of the log is not known, trying again", "err", err)
-		if !pause(ctx, askEndAgain) {
-			return 0, false
-		}
-		at, err = s.a.journal.End(ctx)
+	if end, ok = logEnd(ctx, s.a.journal, s.a.p.Logger); !ok {
+		return 0, false
 	}
-	for s.a.proj.Position().Log < at.Log {
+	for s.a.proj.Position().Log < end {
 		if !pause(ctx, lookAtFold) {
 			return 0, false
 		}
 	}
-	s.roster.enforce(epoch, at.Log)
-	return at.Log, ctx.Err() == nil
+	s.roster.enforce(epoch, end)
+	return end, ctx.Err() == nil
+}
+
+// logEnd asks where the log ends until it is told, each time with more patience: as long
+// as it is not known, this process vouches for no request of the members that left. It
+// returns false when ctx has ended.
+func logEnd(ctx context.Context, log interface {
+	EndOf(ctx context.Context, s event.Stream) (uint64, error)
+}, l *slog.Logger,
+) (end uint64, ok bool) {
+	for patience := askEndFirst; ; patience = min(2*patience, askEndMost) {
+		one, cancel := context.WithTimeout(ctx, patience)
+		end, err := log.EndOf(one, event.Log)
+		if cancel(); err == nil {
+			return end, true
+		}
+		l.Warn("the end of the log is not known, trying again", "err", err)
+		if !pause(ctx, patience/5) {
+			return 0, false
+		}
+	}
 }
 
 // pause is false if ctx ended meanwhile.
