@@ -209,20 +209,19 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if v.quorum() {
-		if len(risky) == 0 {
-			return fmt.Errorf("%s: there is a quorum, and every stream goes on without them; leave -lost out", what)
-		}
-		return p.removeBehind(ctx, what, names, risky)
-	}
-	left := v.Size - len(names)
-	if v.Online < left/2+1 {
+	left, lower := v.Size-len(names), !v.quorum()
+	switch {
+	case !lower && len(risky) == 0:
+		return fmt.Errorf("%s: there is a quorum, and every stream goes on without them; leave -lost out", what)
+	case v.Online < left/2+1:
 		return fmt.Errorf("%s: %w: of the %d members that would be left %d can be reached", what, ErrNoQuorum, left, v.Online)
 	}
 	p.lose(what, risky)
-	p.b.log.Warn("the quorum is lowered by an operator: members are removed that are gone for good", "members", strings.Join(names, ", "), "left", left)
-	if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
-		return err
+	if lower {
+		p.b.log.Warn("the quorum is lowered by an operator: members are removed that are gone for good", "members", strings.Join(names, ", "), "left", left)
+		if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
+			return err
+		}
 	}
 	p.shutOut(names...)
 	defer p.letIn(names...)
@@ -231,36 +230,15 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
-	return p.removeShut(ctx, what, names, v.Online/2+1)
-}
-
-// removeBehind removes members that are gone for good from a cluster that has a quorum,
-// although a stream goes on with a copy that may lack what they held.
-func (p *peering) removeBehind(ctx context.Context, what string, names []string, risky []fate) error {
-	p.lose(what, risky)
-	p.shutOut(names...)
-	defer p.letIn(names...)
-	for _, name := range names {
-		if err := p.announce(name); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if err := p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) }); err != nil {
+	if lower {
+		if err := p.patiently(ctx, what, func() error { return p.rescue(v.Online/2 + 1) }); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// removeShut lowers the quorum and removes members that cannot connect.
-func (p *peering) removeShut(ctx context.Context, what string, names []string, needed int) error {
-	if err := p.patiently(ctx, what, func() error { return p.rescue(needed) }); err != nil {
-		return err
 	}
 	for _, name := range names {
 		if err := p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) }); err != nil {
 			return err
 		}
-		p.take(name)
 	}
 	return nil
 }
