@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"jaque.sh/jaque/appliance/bus"
+	"jaque.sh/jaque/appliance/cluster"
 	"jaque.sh/jaque/appliance/commandfile"
 	"jaque.sh/jaque/appliance/config"
 	"jaque.sh/jaque/appliance/coordination"
@@ -59,8 +60,10 @@ type appliance struct {
 	shares     shares          // of the engines in the objects
 	forwarding *forward.Client // nil where no other engine can be met
 	canary     *canaryWatch
-	delivery   *delivering // nil where nothing is delivered
-	contacts   *contacts   // nil where this process shares none with other engines
+	delivery   *delivering      // nil where nothing is delivered
+	peer       *cluster.Answers // nil without a cluster
+	peerUsers  *cluster.Sharing
+	contacts   *contacts // nil where this process shares none with other engines
 	reloader   *reloader
 	sinks      *exporting
 	commands   *commandfile.Pipe // nil without -command-file

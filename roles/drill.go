@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"jaque.sh/jaque/appliance/cluster"
@@ -15,6 +16,8 @@ type drilling struct{ a *appliance }
 // sentWithin is how long messages that are being sent are waited for before the contacts
 // of this process go to others too, which would send them again.
 const sentWithin = 2 * time.Second
+
+var errNotStarted = errors.New("its engine has not started yet; `jaque cluster status` says what it waits for")
 
 // Drill has the others take over; see cluster.Driller.
 func (d drilling) Drill(ctx context.Context, hold time.Duration, by string) error {
@@ -30,7 +33,7 @@ func (d drilling) StepAside(ctx context.Context, hold time.Duration, by string) 
 func (d drilling) out(ctx context.Context, step func(*engine.Engine) error) error {
 	a := d.a
 	if !a.live.Load() {
-		return engine.ErrStopping
+		return errNotStarted
 	}
 	if a.contacts != nil {
 		a.contacts.roster.pause(true)

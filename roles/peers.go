@@ -76,6 +76,24 @@ func (a *appliance) joinPeers(b *bus.Options) error {
 		return err
 	}
 	a.answerUnready() // a member waits for a quorum for as long as it takes
+	a.peer = &cluster.Answers{
+		Version: a.p.Version, Logger: a.p.Logger,
+		Self: cluster.Member{Cluster: n.ClusterName, ID: a.s.EngineID, Listen: n.ClusterListen, Witness: a.s.Role.Name == Witness},
+	}
+	if a.s.Role.Name != Witness {
+		a.peer.Engines, a.peer.Driller = a.sharing, drilling{a}
+	}
+	if a.s.member {
+		a.peer.Data = a.s.Data
+	}
+	users := &cluster.Sharing{Self: a.s.EngineID, Users: access.In(a.s.Data), Logger: a.p.Logger}
+	a.peer.Users, a.peerUsers = users.List, users
+	b.Peered = func(b *bus.Bus) {
+		a.peer.Conn, a.peer.Keeper = b.Conn(), b
+		if err := a.peer.Listen(); err != nil { // once the member has started it is tried again
+			a.p.Logger.Warn("commands are not answered while this member waits for its cluster", "err", err)
+		}
+	}
 	b.ServerName, b.Waiting = a.s.EngineID, a.waitsFor
 	b.Cluster = &bus.Cluster{Name: n.ClusterName, Listen: n.ClusterListen, Peers: n.ClusterPeers, PeersIn: a.s.peersIn, Lost: a.s.lost, TLS: secure}
 	return nil
@@ -122,18 +140,10 @@ func (a *appliance) openDoor(context.Context) error {
 		return nil
 	}
 	a.warnOfTTL()
-	answers := &cluster.Answers{
-		Conn: a.bus.Conn(), Keeper: a.bus, Version: a.p.Version, Logger: a.p.Logger,
-		Self: cluster.Member{Cluster: a.s.NATS.ClusterName, ID: a.s.EngineID, Listen: a.s.NATS.ClusterListen, Witness: a.s.Role.Name == Witness},
+	answers, users := a.peer, a.peerUsers
+	if users.Conn = a.bus.Conn(); answers.Conn == nil { // it was let in just now
+		answers.Conn, answers.Keeper = a.bus.Conn(), a.bus
 	}
-	if a.s.Role.Name != Witness {
-		answers.Engines, answers.Driller = a.sharing, drilling{a}
-	}
-	if a.s.member {
-		answers.Data = a.s.Data
-	}
-	users := &cluster.Sharing{Conn: a.bus.Conn(), Self: a.s.EngineID, Users: access.In(a.s.Data), Logger: a.p.Logger}
-	answers.Users = users.List
 	a.add(service.Service{Name: "cluster", Needs: []string{"bus"}, Run: answers.Run})
 	a.add(service.Service{Name: "cluster-users", Needs: []string{"bus"}, Run: users.Run})
 	if !a.s.member {

@@ -95,6 +95,7 @@ func (p *peering) askCopies(ctx context.Context) ([]copyWord, error) {
 // fate is what becomes of one stream without a leader when members leave.
 type fate struct {
 	stream  string
+	copies  int               // as the stream is declared; 0 = nobody says
 	holders []string          // all who keep a copy, as far as that is known
 	stays   map[string]uint64 // where the copies end that can be reached and stay
 	away    []string          // holders that cannot be reached
@@ -102,10 +103,23 @@ type fate struct {
 	knows   string            // who knows that
 }
 
+// size is how many copies there are. While a member starts, it does not know yet who else
+// keeps them.
+func (f *fate) size() int { return max(f.copies, len(f.holders)) }
+
+// known tells whether it is known who keeps the copies.
+func (f *fate) known() bool { return len(f.holders) > 0 && len(f.holders) == f.size() }
+
+// reached is how many copies can be reached.
+func (f *fate) reached() int { return len(f.holders) - len(f.away) }
+
+// led tells whether so many copies can be reached that they choose a leader.
+func (f *fate) led() bool { return f.reached() > f.size()/2 }
+
 // certain tells whether the copies that stay hold everything that was acknowledged: it
 // stood on a majority of the copies, and every majority has one among those that stay.
 func (f *fate) certain() bool {
-	n := len(f.holders)
+	n := f.size()
 	return n > 0 && n-len(f.stays) < n/2+1
 }
 
@@ -133,7 +147,11 @@ func (f *fate) String() string {
 			ends = append(ends, fmt.Sprintf("the one at %s ends at %d", name, last))
 		}
 	}
-	text := fmt.Sprintf("of the copies of the stream %s those at %s cannot be reached", f.stream, strings.Join(f.away, " and "))
+	away := f.away
+	if more := f.size() - len(f.holders); more > 0 {
+		away = append(slices.Clone(away), fmt.Sprintf("%d more members", more))
+	}
+	text := fmt.Sprintf("of the copies of the stream %s those at %s cannot be reached", f.stream, strings.Join(away, " and "))
 	if len(ends) == 0 {
 		return text + ", and no other one stays"
 	}
@@ -162,6 +180,9 @@ func fates(words []copyWord, led, declared []string, log string, online map[stri
 				by[s.Name] = f
 			}
 			f.holders = append(f.holders, w.Member)
+			if s.Leader == "" { // with one it is known who keeps the copies
+				f.copies = max(f.copies, s.Replicas)
+			}
 			if !slices.Contains(leave, w.Member) {
 				f.stays[w.Member] = s.Last
 			}
@@ -198,8 +219,8 @@ func fates(words []copyWord, led, declared []string, log string, online map[stri
 // and fails with errNotNow while a leader is being chosen that will know.
 func (p *peering) atRisk(ctx context.Context, leave []string) ([]fate, error) {
 	var led []string
-	v := p.look()
-	if v.quorum() && p.b.js != nil {
+	v, able := p.look(), p.b.able.Load()
+	if v.quorum() && able {
 		one, done := context.WithTimeout(ctx, statusWait)
 		all, err := p.list(one)
 		done()
@@ -219,20 +240,35 @@ func (p *peering) atRisk(ctx context.Context, leave []string) ([]fate, error) {
 	if err != nil {
 		return nil, err
 	}
-	online := map[string]bool{}
-	for _, m := range v.Members {
-		online[m.Name] = m.Online
+	online := v.online()
+	if !able { // this member still waits for its cluster
+		led = ledBy(words, online)
 	}
 	var risky []fate
 	for _, f := range fates(words, led, p.declared(), p.b.names.Log, online, leave) {
-		if n := len(f.holders); v.quorum() && n > 0 && n-len(f.away) > n/2 {
+		switch {
+		case v.quorum() && f.led():
 			return nil, fmt.Errorf("%w: the stream %s has no leader yet", errNotNow, f.stream)
+		case !f.known() && time.Since(p.began) < gatherMost:
+			return nil, fmt.Errorf("%w: it is not known yet who keeps the stream %s", errNotNow, f.stream)
 		}
 		if !f.certain() {
 			risky = append(risky, f)
 		}
 	}
 	return risky, nil
+}
+
+// ledBy returns the streams of which a member says that one leads them who can be reached.
+func ledBy(words []copyWord, online map[string]bool) (led []string) {
+	for _, w := range words {
+		for _, s := range w.Streams {
+			if s.Leader != "" && online[s.Leader] && !slices.Contains(led, s.Name) {
+				led = append(led, s.Name)
+			}
+		}
+	}
+	return led
 }
 
 // ledNow tells whether a stream has a leader, as whoever answered says.
@@ -275,21 +311,9 @@ func (p *peering) awaitCopies(ctx context.Context) error {
 // waitsForCopies says in a sentence which members the log needs, "" = enough of those that
 // keep it are there, or nobody says who keeps it.
 func waitsForCopies(words []copyWord, log string, v view) string {
-	online := map[string]bool{}
-	for _, m := range v.Members {
-		online[m.Name] = m.Online
-	}
-	var led []string
-	for _, w := range words {
-		for _, s := range w.Streams {
-			if s.Leader != "" && online[s.Leader] {
-				led = append(led, s.Name)
-			}
-		}
-	}
-	for _, f := range fates(words, led, []string{log}, log, online, nil) {
-		n := len(f.holders)
-		if f.stream != log || n == 0 || n-len(f.away) > n/2 {
+	online := v.online()
+	for _, f := range fates(words, ledBy(words, online), []string{log}, log, online, nil) {
+		if f.stream != log || len(f.holders) == 0 || f.led() {
 			continue
 		}
 		holds := ""
@@ -297,7 +321,7 @@ func waitsForCopies(words []copyWord, log string, v view) string {
 			holds = fmt.Sprintf(", which hold the log up to %d at least (it ends at %d here)", f.acked, f.end())
 		}
 		return fmt.Sprintf("waiting for %s%s: %d of %d copies of the stream %s can be reached, and it is written again once more than half are there",
-			strings.Join(f.away, " and "), holds, n-len(f.away), n, log)
+			strings.Join(f.away, " and "), holds, f.reached(), f.size(), log)
 	}
 	return ""
 }

@@ -171,6 +171,99 @@ func TestAMemberWaitsForThoseWhoHoldTheNewerLog(t *testing.T) {
 	stays.holds(t, last)
 }
 
+// A survivor that was stopped says at its start what it may lack: it was away while the
+// others went on.
+func TestASurvivorThatIsStartedAloneSaysWhatItMayLack(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t, "ca")
+	a := ca.join(t, "a", t.TempDir())
+	b := ca.join(t, "b", t.TempDir(), a.ClusterAddress())
+	c := ca.join(t, "c", t.TempDir(), a.ClusterAddress())
+	a.whole(t, 3)
+	ends := c.append(t, 20)
+	c.stop(t)
+	last := a.append(t, 12)
+	a.stop(t)
+	b.stop(t)
+	c.o.Registerer, c.o.Cluster.Lost = nil, []string{"a", "b"}
+	c.open(t)
+	s, err := c.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("of the copies of the stream JAQUE_LOG those at a and b cannot be reached, the one at c ends at %d;", ends)
+	if text := strings.Join(s.Missing, "\n"); !strings.Contains(text, want) || len(s.Missing) == 0 {
+		t.Errorf("it says %q, want %q", text, want)
+	}
+	c.whole(t, 1)
+	if now := c.append(t, 1); now != ends+1 || now > last {
+		t.Errorf("the log goes on at %d behind %d", now, ends)
+	}
+}
+
+// With others that run, a start that was told who never comes back decides with them: it
+// waits for them to be there, and lowers no quorum that they have.
+func TestAStartWithoutSomeWaitsForTheOthers(t *testing.T) {
+	t.Parallel()
+	stays, x, y, last, ends := behind(t)
+	stays.stop(t)
+	stays.o.Registerer, stays.o.Cluster.Lost = nil, []string{x.o.ServerName, y.o.ServerName}
+	stays.open(t)
+	if text := stays.log.String(); strings.Contains(text, "the quorum is lowered") {
+		t.Errorf("three of five run\n%s", text)
+	}
+	s, err := stays.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("ends at %d, and %d was acknowledged, as %s knows: %d positions are missing", ends, last, stays.o.ServerName, last-ends)
+	if text := strings.Join(s.Missing, "\n"); !strings.Contains(text, want) {
+		t.Errorf("it says %q, want %q", text, want)
+	}
+	if len(s.Members) != 3 {
+		t.Errorf("the members are %+v", s.Members)
+	}
+}
+
+// A member that waits for its cluster is asked what it waits for, and takes out who never
+// comes back.
+func TestAMemberThatWaitsAnswers(t *testing.T) {
+	t.Parallel()
+	stays, x, y, last, ends := behind(t)
+	stays.stop(t)
+	stays.o.Registerer = nil
+	peered, over := make(chan *Bus, 1), make(chan error, 1)
+	stays.o.Peered = func(b *Bus) { peered <- b }
+	go func() {
+		var err error
+		stays.Bus, err = Open(t.Context(), stays.o)
+		over <- err
+	}()
+	b := <-peered
+	until(t, "it says what it waits for", func() bool {
+		text := strings.Join(b.Trouble(), "\n")
+		return strings.Contains(text, fmt.Sprintf("up to %d at least (it ends at %d here)", last, ends))
+	})
+	if s, err := b.Status(t.Context()); err != nil || len(s.Members) != 5 || !s.Quorum {
+		t.Errorf("its status: %+v, %v", s, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.Remove(ctx, x.o.ServerName); !errors.Is(err, ErrBehind) || !strings.Contains(err.Error(), fmt.Sprintf("%d positions are missing", last-ends)) {
+		t.Errorf("a removal that loses something: %v", err)
+	}
+	if err := b.RemoveLost(ctx, x.o.ServerName, y.o.ServerName); err != nil {
+		t.Errorf("by force: %v", err)
+	}
+	if err := <-over; err != nil {
+		t.Fatalf("once they are out: %v", err)
+	}
+	t.Cleanup(func() { _ = stays.Close(context.Background()) })
+	if text := b.Trouble(); len(text) != 0 {
+		t.Errorf("it still waits: %q", text)
+	}
+}
+
 func TestWhatBecomesOfAStreamWhenMembersLeave(t *testing.T) {
 	t.Parallel()
 	online := map[string]bool{"c": true, "d": true, "e": true}
@@ -196,6 +289,7 @@ func TestWhatBecomesOfAStreamWhenMembersLeave(t *testing.T) {
 		{"one that has what is known", []copyWord{at("d", 274, 0), at("c", 273, 274, "a", "b")}, false, 0, "there may be more"},
 		{"one of two", []copyWord{at("c", 5, 5, "a")}, true, 0, ""},
 		{"two of three", []copyWord{at("c", 5, 5, "a", "d"), at("d", 5, 5, "a", "c")}, true, 0, ""},
+		{"one that has just started, and does not know the others yet", []copyWord{{Member: "c", Acknowledged: 5, Streams: []StreamStatus{{Name: "LOG", Last: 5, Replicas: 3}}}}, false, 0, "those at 2 more members cannot be reached, the one at c ends at 5"},
 		{"nobody", []copyWord{at("d", 5, 0)}, false, 5, "no member that can be reached holds a copy of the stream LOG"},
 	} {
 		all := fates(c.words, nil, []string{"LOG"}, "LOG", online, []string{"a"})

@@ -37,7 +37,9 @@ type Bus struct {
 	metrics *metrics
 	refused refusals
 	ready   readiness
-	meets   atomic.Bool // the members' bucket here is this process's to declare, and to clean
+	awaits  atomic.Pointer[string] // what the start of a member waits for; nil = for nothing
+	able    atomic.Bool            // js is set
+	meets   atomic.Bool            // the members' bucket here is this process's to declare, and to clean
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	embed   *embedded // nil with an external server
@@ -129,21 +131,35 @@ func (b *Bus) telling(what func() string, do func() error) error {
 	return do()
 }
 
-// ask connects, and declares and checks what stands on the server.
-func (b *Bus) ask(ctx context.Context) error {
-	var err error
-	if b.embed != nil {
-		b.nc, err = nats.Connect("", append(b.handlers(), b.embed.dial()...)...)
-		if err != nil {
-			return fmt.Errorf("connect to the embedded log server: %w", err)
+// connect connects to the server, unless that is done already.
+func (b *Bus) connect(ctx context.Context) (err error) {
+	switch {
+	case b.nc != nil:
+		return nil
+	case b.embed == nil:
+		b.nc, err = b.dial(ctx)
+	default:
+		if b.nc, err = nats.Connect("", append(b.handlers(), b.embed.dial()...)...); err != nil {
+			err = fmt.Errorf("connect to the embedded log server: %w", err)
 		}
-	} else if b.nc, err = b.dial(ctx); err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	b.metrics.connected.Set(1)
+	return nil
+}
+
+// ask connects, and declares and checks what stands on the server.
+func (b *Bus) ask(ctx context.Context) error {
+	err := b.connect(ctx)
+	if err != nil {
+		return err
+	}
 	if b.js, err = jetstream.New(b.nc); err != nil {
 		return fmt.Errorf("open bus: %w", err)
 	}
+	b.able.Store(true)
 	if b.opts.Bare || b.opts.Attach {
 		return nil
 	}

@@ -43,6 +43,9 @@ type goneFolder struct {
 	At     time.Time `json:"at"`
 	// Pending says that the removal was asked for, and is not known to be decided yet.
 	Pending bool `json:"pending,omitempty"`
+	// Lost says that it was removed as gone for good, although the log may have ended there
+	// behind where it went on.
+	Lost bool `json:"lost,omitempty"`
 }
 
 // folderNote is the content of the file.
@@ -133,8 +136,9 @@ func (f *folders) turned() {
 }
 
 // leaving notes on disk that a member is about to be removed, with all folders that it
-// had: whoever it is that comes back later under its name, these do not.
-func (f *folders) leaving(name string) ([]goneFolder, error) {
+// had: whoever it is that comes back later under its name, these do not. lost tells that
+// the newest of the log may go with it.
+func (f *folders) leaving(name string, lost bool) ([]goneFolder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	ids := f.note.Known[name]
@@ -143,10 +147,22 @@ func (f *folders) leaving(name string) ([]goneFolder, error) {
 	}
 	var all []goneFolder
 	for _, id := range ids {
-		all = append(all, goneFolder{Member: name, Folder: id, At: time.Now().UTC().Truncate(time.Second), Pending: true})
+		all = append(all, goneFolder{Member: name, Folder: id, At: time.Now().UTC().Truncate(time.Second), Pending: true, Lost: lost})
 	}
 	f.take(all)
 	return all, f.save()
+}
+
+// givenUp are the removals with which an operator gave up what the log may have lacked.
+func (f *folders) givenUp() (all []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, g := range f.note.Gone {
+		if g.Lost && !g.Pending {
+			all = append(all, g.Member+" "+g.Folder+" "+g.At.Format(time.RFC3339))
+		}
+	}
+	return all
 }
 
 // left notes on disk that a member whose removal was asked for is none any more.

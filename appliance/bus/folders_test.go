@@ -251,7 +251,7 @@ func TestWhichFoldersAreRefused(t *testing.T) {
 	if err := errors.Join(a.meets(t, c), c.meets(t, a), a.meets(t, a)); err != nil {
 		t.Fatal(err)
 	}
-	leaving, err := a.leaving("c")
+	leaving, err := a.leaving("c", false)
 	if err != nil || len(leaving) != 1 || leaving[0].Folder != c.note.Self {
 		t.Fatalf("the folders of c are %+v, %v", leaving, err)
 	}
@@ -280,7 +280,7 @@ func TestWhichFoldersAreRefused(t *testing.T) {
 	if err := c.meets(t, b); err != nil || !c.isOut() {
 		t.Errorf("c has not learned that it is out: %v", err)
 	}
-	if _, err := a.leaving("c"); err != nil {
+	if _, err := a.leaving("c", false); err != nil {
 		t.Fatal(err)
 	}
 	a.left("c")
@@ -297,7 +297,7 @@ func TestAFolderThatWasRemovedEndsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ f, other *folders }{{a, c}, {c, a}} {
-		if _, err := x.f.leaving(x.other.name); err != nil {
+		if _, err := x.f.leaving(x.other.name, false); err != nil {
 			t.Fatal(err)
 		}
 		x.f.left(x.other.name)
@@ -323,7 +323,7 @@ func TestARemovalThatWasNotSeenToTheEnd(t *testing.T) {
 		if err := a.meets(t, b); err != nil {
 			t.Fatal(err)
 		}
-		leaving, err := a.leaving("c")
+		leaving, err := a.leaving("c", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +349,7 @@ func TestARemovalThatWasNotSeenToTheEnd(t *testing.T) {
 		}
 	}
 	a, b := meeting(t)
-	if _, err := a.leaving("c"); err != nil {
+	if _, err := a.leaving("c", false); err != nil {
 		t.Fatal(err)
 	}
 	a.expire(time.Now().Add(pendingLife + time.Minute))
@@ -364,7 +364,7 @@ func TestAFolderWithoutAnIDIsKnownByItsName(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t, "ca")
 	a, fresh := meeting(t)
-	if _, err := a.leaving("c"); err != nil {
+	if _, err := a.leaving("c", false); err != nil {
 		t.Fatal(err)
 	}
 	a.left("c")

@@ -92,9 +92,9 @@ func (f *folders) hear(w *folderWord) {
 }
 
 // announce notes which folders a member has that is about to be removed, and tells the
-// others.
-func (p *peering) announce(name string) error {
-	leaving, err := p.folders.leaving(name)
+// others; lost as folders.leaving says.
+func (p *peering) announce(name string, lost bool) error {
+	leaving, err := p.folders.leaving(name, lost)
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,9 @@ type guard struct {
 	// folder lacks is no loss then; what the cluster lacks is.
 	shared bool
 	quorum func() bool // the cluster can answer; always so without one
+	// givenUp are the removals known now by which an operator gave up what the log may have
+	// lacked. What is missing after one is no loss that anybody has to accept again.
+	givenUp func() []string
 
 	accepting bool            // an operator accepts what is lost at this start
 	salvaged  map[string]bool // streams whose blocks were changed at this start
@@ -104,10 +107,10 @@ func newGuard(b *Bus, p *peering) (*guard, error) {
 		data: b.opts.Data, names: b.names, stores: stores(b.names, b.opts.Retention),
 		log: b.log, metrics: b.metrics, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		began: time.Now(), accepting: accepted(b.opts.Data), salvaged: map[string]bool{},
-		quorum: func() bool { return true },
+		quorum: func() bool { return true }, givenUp: func() []string { return nil },
 	}
 	if p != nil {
-		g.shared, g.quorum = p.start.shared, func() bool { return p.look().quorum() }
+		g.shared, g.quorum, g.givenUp = p.start.shared, func() bool { return p.look().quorum() }, p.folders.givenUp
 	}
 	var err error
 	if g.known, err = readMarks(g.data); err != nil {
@@ -229,7 +232,11 @@ func (g *guard) applied(ctx context.Context, last func(ctx context.Context, stre
 	if !g.shared {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, appliedMost)
+	most := appliedMost
+	if len(g.newlyGiven()) > 0 {
+		most = settleWait // what an operator gave up never comes
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
 		behind := false
@@ -357,7 +364,13 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 	if g.known != nil {
 		known = g.known.Gaps
 	}
-	if st.LastSeq < want {
+	if given := g.newlyGiven(); st.LastSeq < want && len(given) > 0 {
+		g.repaired(damageAccepted)
+		g.log.Warn("the log goes on without what was acknowledged and given up with members that never come back", "last", st.LastSeq, "acknowledged", want, "removals", given)
+		if err := g.lower(st.LastSeq); err != nil {
+			return err
+		}
+	} else if st.LastSeq < want {
 		if err := g.loss(g.names.Log, "the log ends at position %d, but %d was acknowledged", st.LastSeq, want); err != nil {
 			return err
 		}
@@ -372,6 +385,26 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 		}
 	}
 	return g.checkFront(info.Config.MaxAge, st.FirstSeq)
+}
+
+// newlyGiven are the removals by which something was given up since the marks were written.
+func (g *guard) newlyGiven() (all []string) {
+	for _, one := range g.givenUp() {
+		if g.known == nil || !slices.Contains(g.known.Given, one) {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// lower takes a position for the end of what was acknowledged.
+func (g *guard) lower(end uint64) error {
+	g.acked = min(g.acked, end)
+	g.last.Store(end)
+	if err := g.writeAck(true); err != nil {
+		return fmt.Errorf("write the acknowledged position: %w", err)
+	}
+	return nil
 }
 
 func (g *guard) checkFront(maxAge time.Duration, first uint64) error {
@@ -411,7 +444,7 @@ func streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jets
 
 // refresh writes marks of what the streams hold now.
 func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
-	m := &marks{Streams: map[string]streamMark{}}
+	m := &marks{Streams: map[string]streamMark{}, Given: g.givenUp()}
 	if g.known != nil {
 		m.Days = g.known.Days
 	}
@@ -428,6 +461,11 @@ func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
 		m.Streams[s.stream] = mark
 		if s.derived || s.stream != g.names.Log {
 			continue
+		}
+		if ledNow(info) && st.LastSeq < g.last.Load() && len(g.newlyGiven()) > 0 {
+			if err := g.lower(st.LastSeq); err != nil {
+				return err
+			}
 		}
 		if g.accepting { // what was accepted at the front is not missed again
 			m.Days = slices.DeleteFunc(m.Days, func(d dayMark) bool { return d.Seq < st.FirstSeq })

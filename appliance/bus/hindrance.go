@@ -52,6 +52,11 @@ func (b *Bus) Hindrance(since time.Time, about string) string {
 	if trouble := b.Trouble(); len(trouble) > 0 {
 		return trouble[0]
 	}
+	if b.Clustered() {
+		if text := b.embed.peering.unledYet(); text != "" {
+			return text
+		}
+	}
 	if refused := b.refused.since(since, about); refused != "" {
 		return "the server refuses it (" + refused + "): the credentials of -nats-creds are not for this role and id, or give it less than this release needs; make new ones with \"jaque credentials\""
 	}

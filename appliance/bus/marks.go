@@ -27,6 +27,9 @@ type marks struct {
 	Days    []dayMark             `json:"days"` // of the log, oldest first
 	// Gaps are positions missing inside the log, whose loss an operator accepted.
 	Gaps uint64 `json:"gaps"`
+	// Given are removals by which an operator gave up what the log may have lacked, and
+	// that these marks are newer than.
+	Given []string `json:"given,omitempty"`
 }
 
 // streamMark is the least a stream must still reach.

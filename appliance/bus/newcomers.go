@@ -175,6 +175,7 @@ func (p *peering) unadmitted() bool {
 
 // waits tells whoever asked for it what the start waits for.
 func (b *Bus) waits(what string) {
+	b.awaits.Store(&what)
 	if b.opts.Waiting != nil {
 		b.opts.Waiting(what)
 	}

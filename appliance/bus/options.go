@@ -55,6 +55,11 @@ type Options struct {
 	// Waiting is told, with Attach and in a cluster, what Open waits for whenever that
 	// changes; nil = nobody is.
 	Waiting func(string)
+	// Peered is called in a member of a cluster as soon as its server peers and Conn can be
+	// used: Open then goes on to wait for the others, for as long as that takes. Until Open
+	// returns nothing but Conn, Status, Trouble, Barred, Remove and RemoveLost may be used.
+	// nil = nobody wants to know.
+	Peered func(*Bus)
 	// Bare says that nothing is expected on the external server: the connection
 	// alone is wanted.
 	Bare bool

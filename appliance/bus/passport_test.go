@@ -33,7 +33,7 @@ func TestBothSidesSeeEachOthersFolder(t *testing.T) {
 	made.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &cert, nil }
 	made.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
 	a, c := meeting(t)
-	if _, err := c.leaving("b"); err != nil {
+	if _, err := c.leaving("b", false); err != nil {
 		t.Fatal(err)
 	}
 	c.left("b")
@@ -100,7 +100,7 @@ func TestAPassportIsMadeAnewWhenSomethingChanges(t *testing.T) {
 	if err := a.meets(t, c); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.leaving("c"); err != nil {
+	if _, err := a.leaving("c", false); err != nil {
 		t.Fatal(err)
 	}
 	a.left("c")

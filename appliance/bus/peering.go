@@ -37,6 +37,7 @@ type peering struct {
 	company *company
 	folders *folders
 	server  *server.Server
+	began   time.Time  // when the server ran
 	opened  time.Time  // when there was a leader
 	nc      *nats.Conn // as the system
 
@@ -53,6 +54,7 @@ type peering struct {
 	mu         sync.Mutex // guards what follows
 	shut       []string   // names that are not let in, see shutOut
 	unled      string     // see Status.Unled, once that holds for a while
+	unledNow   string     // at the last look
 	unledSince time.Time
 	moved      chan struct{}
 	seen       view
@@ -215,7 +217,7 @@ func ofAuthority(s tls.ConnectionState, roots *x509.CertPool) error {
 
 // open waits until the cluster has a leader that this member follows, and connects.
 func (p *peering) open(ctx context.Context, s *server.Server) error {
-	p.server = s
+	p.server, p.began = s, time.Now()
 	if err := p.company.begin(p); err != nil {
 		return err
 	}
@@ -231,6 +233,12 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 	if err := p.tellCopiesHeld(); err != nil {
 		return err
 	}
+	if p.b.opts.Peered != nil && p.look().Size > 0 {
+		if err := p.b.connect(ctx); err != nil {
+			return err
+		}
+		p.b.opts.Peered(p.b)
+	}
 	if err := p.withoutLost(ctx); err != nil {
 		return err
 	}
@@ -238,33 +246,9 @@ func (p *peering) open(ctx context.Context, s *server.Server) error {
 	if err == nil {
 		err = p.awaitCopies(ctx)
 	}
+	p.b.awaits.Store(nil)
 	p.opened = time.Now()
 	return err
-}
-
-// withoutLost removes members at a start that were named as gone for good.
-func (p *peering) withoutLost(ctx context.Context) error {
-	var lost []string
-	v := p.look()
-	for _, name := range p.at.Lost {
-		if v.find(name) >= 0 {
-			lost = append(lost, name)
-			continue
-		}
-		if v.Size == 0 {
-			continue // it was never let in, and knows of nobody
-		}
-		// At an earlier start, which may just have been.
-		if _, err := p.folders.leaving(name); err != nil {
-			return err
-		}
-		p.take(name)
-		p.letIn(name)
-	}
-	if len(lost) == 0 {
-		return nil
-	}
-	return p.removeLost(ctx, lost)
 }
 
 // awaitLeader waits for a leader, for as long as it takes: other members may start

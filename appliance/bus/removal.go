@@ -44,7 +44,7 @@ func (p *peering) remove(ctx context.Context, name string) error {
 	if v.Leader == name {
 		p.handOver(ctx, v)
 	}
-	if err := p.announce(name); err != nil {
+	if err := p.announce(name, false); err != nil {
 		return fmt.Errorf("remove %s: %w", name, err)
 	}
 	return p.patiently(ctx, "remove "+name, func() error { return p.askRemoval(ctx, name) })
@@ -188,6 +188,80 @@ func (p *peering) askRemoval(ctx context.Context, name string) error {
 	return nil
 }
 
+// errNeedless: members are gone for good that can be removed as always.
+var errNeedless = errors.New("there is a quorum, and every stream goes on without them; leave -lost out")
+
+// gatherMost is how long a start waits for members that would be left, once a majority of
+// them is there, and to know who keeps which stream: what it decides then, it decides for
+// all of them.
+const gatherMost = 10 * time.Second
+
+// withoutLost removes members at a start that were named as gone for good.
+func (p *peering) withoutLost(ctx context.Context) error {
+	lost, err := p.stillMembers(p.at.Lost)
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	what := "remove " + strings.Join(lost, ", ")
+	for tick := time.Tick(removePause); ; {
+		if lost, err = p.stillMembers(lost); err != nil || len(lost) == 0 {
+			return err // a command was faster
+		}
+		v := p.look()
+		stay := v.Size - len(lost)
+		if v.Online >= stay || v.Online > stay/2 && time.Since(p.began) > gatherMost {
+			break
+		}
+		if v.Online <= stay/2 {
+			away := slices.DeleteFunc(v.away(), func(name string) bool { return slices.Contains(lost, name) })
+			p.b.waits(fmt.Sprintf("waiting to go on without %s: of the %d members that are left then %d can be reached; start %s, or take out with \"jaque cluster remove NAME -lost\" too who never comes back",
+				strings.Join(lost, " and "), stay, v.Online, strings.Join(away, " and ")))
+		}
+		select {
+		case <-tick:
+		case <-p.folders.out:
+			return fmt.Errorf("%s: %w", what, p.removal())
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w: %w (%w)", what, ErrNoQuorum, context.Cause(ctx), ctx.Err())
+		}
+	}
+	if v := p.look(); 2*v.Online > v.Size { // so many run that nobody has to decide alone
+		if err := p.awaitLeader(ctx, func() error { return nil }); err != nil {
+			return err
+		}
+	}
+	if err = p.removeLost(ctx, lost); !errors.Is(err, errNeedless) {
+		return err
+	}
+	for _, name := range lost {
+		if err := p.remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stillMembers returns those of the names that are members, and takes note of the others as
+// removed: at an earlier start, which may just have been, or by a command.
+func (p *peering) stillMembers(names []string) (still []string, err error) {
+	v := p.look()
+	for _, name := range names {
+		if v.find(name) >= 0 {
+			still = append(still, name)
+			continue
+		}
+		if v.Size == 0 {
+			continue // this one was never let in, and knows of nobody
+		}
+		if _, err := p.folders.leaving(name, false); err != nil {
+			return nil, err
+		}
+		p.take(name)
+		p.letIn(name)
+	}
+	return still, nil
+}
+
 // removeLost lets the members that can be reached decide alone, and removes the others.
 func (p *peering) removeLost(ctx context.Context, names []string) error {
 	v := p.look()
@@ -212,11 +286,12 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 	left, lower := v.Size-len(names), !v.quorum()
 	switch {
 	case !lower && len(risky) == 0:
-		return fmt.Errorf("%s: there is a quorum, and every stream goes on without them; leave -lost out", what)
+		return fmt.Errorf("%s: %w", what, errNeedless)
 	case v.Online < left/2+1:
 		return fmt.Errorf("%s: %w: of the %d members that would be left %d can be reached", what, ErrNoQuorum, left, v.Online)
 	}
 	p.lose(what, risky)
+	behind := slices.ContainsFunc(risky, func(f fate) bool { return f.stream == p.b.names.Log })
 	if lower {
 		p.b.log.Warn("the quorum is lowered by an operator: members are removed that are gone for good", "members", strings.Join(names, ", "), "left", left)
 		if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
@@ -226,7 +301,7 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 	p.shutOut(names...)
 	defer p.letIn(names...)
 	for _, name := range names {
-		if err := p.announce(name); err != nil {
+		if err := p.announce(name, behind); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}

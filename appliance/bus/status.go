@@ -41,6 +41,15 @@ func (v view) find(name string) int {
 	return slices.IndexFunc(v.Members, func(m Member) bool { return m.id == id })
 }
 
+// online tells of each member whether it can be reached.
+func (v view) online() map[string]bool {
+	all := map[string]bool{}
+	for _, m := range v.Members {
+		all[m.Name] = m.Online
+	}
+	return all
+}
+
 // away names the members that cannot be reached.
 func (v view) away() []string {
 	var list []string
@@ -176,11 +185,14 @@ func (p *peering) streams(ctx context.Context, ask bool) ([]StreamStatus, error)
 				for _, r := range d.Cluster.Replicas {
 					s.Others = append(s.Others, Replica{Name: p.nameOf(r.Name, r.Peer), Current: r.Current, Offline: r.Offline, Lag: r.Lag})
 				}
+				if d.Cluster.RaftGroup == "" && s.Replicas > 1 && time.Since(p.began) < gatherMost {
+					s.Leader = "" // at a start the server names itself until its copy takes part
+				}
 			}
 			known[d.Name] = s.single()
 		}
 	}
-	if ask && p.b.js != nil {
+	if ask && p.b.able.Load() {
 		var all []*jetstream.StreamInfo
 		said := map[string]StreamStatus{} // by the leaders
 		for range looks {
@@ -255,12 +267,22 @@ func (p *peering) lastSeen() (v view, unled string) {
 	return p.seen, p.unled
 }
 
-// Trouble says in sentences what keeps this member's log from being written: nothing
-// while the cluster has a quorum and its streams their leaders, and nothing without a
-// cluster.
+// unledYet says what lastSeen says, as it was at the last look: it may be over in a moment.
+func (p *peering) unledYet() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.unledNow
+}
+
+// Trouble says in sentences what keeps this member's log from being written, or what its
+// start waits for: nothing while the cluster has a quorum and its streams their leaders,
+// and nothing without a cluster.
 func (b *Bus) Trouble() []string {
 	if !b.Clustered() {
 		return nil
+	}
+	if text := b.awaits.Load(); text != nil {
+		return []string{*text}
 	}
 	p := b.embed.peering
 	v, unled := p.lastSeen()

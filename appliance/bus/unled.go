@@ -59,16 +59,53 @@ func (s *Status) Unled() string {
 	return fmt.Sprintf("%s, of which %s cannot be reached: start %s again with its data folder", text, strings.Join(away, " and "), strings.Join(away, " and "))
 }
 
-// watchLeaders notes which streams that this member keeps have had no leader for a while.
+// withElsewhere adds the streams that this member keeps no copy of, as those say who do.
+func withElsewhere(here []StreamStatus, words []copyWord, declared []string, online map[string]bool) []StreamStatus {
+	for _, name := range declared {
+		is := func(s StreamStatus) bool { return s.Name == name }
+		if slices.ContainsFunc(here, is) {
+			continue
+		}
+		var said []StreamStatus
+		for _, w := range words {
+			if i := slices.IndexFunc(w.Streams, is); i >= 0 {
+				s := w.Streams[i]
+				s.Others = slices.Clone(s.Others)
+				if !slices.ContainsFunc(s.Others, func(r Replica) bool { return r.Name == w.Member }) {
+					s.Others = append(s.Others, Replica{Name: w.Member})
+				}
+				said = append(said, s)
+			}
+		}
+		if i := slices.IndexFunc(said, func(s StreamStatus) bool { return online[s.Leader] }); i >= 0 {
+			here = append(here, said[i])
+		} else if len(said) > 0 {
+			s := said[0]
+			if s.Leader != "" {
+				s.Others, s.Leader = append(s.Others, Replica{Name: s.Leader}), ""
+			}
+			here = append(here, s)
+		}
+	}
+	return here
+}
+
+// watchLeaders notes which streams have had no leader for a while.
 func (p *peering) watchLeaders(ctx context.Context, v view) {
 	s := Status{Self: p.server.Name(), Quorum: v.quorum(), Members: v.Members}
 	var err error
 	if s.Streams, err = p.streams(ctx, false); err != nil {
 		return
 	}
+	if s.Quorum && v.Online < v.Size { // who is away may have kept what this member keeps no copy of
+		if words, err := p.askCopies(ctx); err == nil {
+			s.Streams = withElsewhere(s.Streams, words, p.declared(), v.online())
+		}
+	}
 	text := s.Unled()
 	p.mu.Lock()
 	told := p.unled
+	p.unledNow = text
 	switch {
 	case text == "":
 		p.unledSince, p.unled = time.Time{}, ""
@@ -83,7 +120,7 @@ func (p *peering) watchLeaders(ctx context.Context, v view) {
 	case now != "" && now != told:
 		p.b.log.Error("nothing can be written", "why", now)
 	case now == "" && told != "":
-		p.b.log.Info("every stream that this member keeps has its leader again")
+		p.b.log.Info("every stream has its leader again")
 	}
 }
 

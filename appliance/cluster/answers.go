@@ -62,6 +62,7 @@ type Answers struct {
 
 	mu sync.Mutex // held while the settings change
 
+	end      context.CancelFunc // of the answers; nil = Listen was not called
 	start    sync.Once
 	instance string // of this process
 	since    time.Time
@@ -96,7 +97,7 @@ type Reply struct {
 }
 
 // ErrSilent: a process serves the data folder, and does not answer as a member.
-var ErrSilent = errors.New("the process of this data folder does not answer: it is starting, is no member of a cluster, or waits for a quorum, as its log says then: start the other members, or, if they are gone for good, take them out with `jaque cluster remove NAME -lost`")
+var ErrSilent = errors.New("the process of this data folder does not answer: it is no member of a cluster, was not let into one yet, or is just starting; its log says which")
 
 // ErrEnded: the process that was asked is gone before it has answered.
 var ErrEnded = errors.New("the member that was asked was itself removed from the cluster, or its process has ended; whether anything was done is not known: ask another member, with -data and its folder")
@@ -180,20 +181,37 @@ func askMember(ctx context.Context, nc *nats.Conn, id string, q Question) (*Repl
 	return r, nil
 }
 
+// Listen answers from now on, as Run does: a member that waits for its cluster is asked
+// what it waits for, and told who never comes back. What was done once is not done again.
+func (a *Answers) Listen() error {
+	if a.end != nil {
+		return nil
+	}
+	a.begin()
+	a.recall()
+	ctx, end := context.WithCancel(context.Background())
+	for subject, take := range map[string]nats.MsgHandler{
+		whoSubject:                   a.who,
+		askSubject + "." + a.Self.ID: func(m *nats.Msg) { go a.answer(ctx, m) },
+	} {
+		sub, err := a.Conn.Subscribe(subject, take)
+		if err != nil {
+			end()
+			return fmt.Errorf("answer the other members and commands: %w", err)
+		}
+		context.AfterFunc(ctx, func() { _ = sub.Unsubscribe() }) // the connection ends too
+	}
+	a.end = end
+	return nil
+}
+
 // Run answers until ctx ends, or until an older process turns out to have the same id.
 func (a *Answers) Run(ctx context.Context, ready func()) error {
-	a.begin()
-	who, err := a.Conn.Subscribe(whoSubject, a.who)
-	if err != nil {
-		return fmt.Errorf("answer the other members: %w", err)
+	if err := a.Listen(); err != nil {
+		return err
 	}
-	defer func() { _ = who.Unsubscribe() }() // the connection ends too
-	ask, err := a.Conn.Subscribe(askSubject+"."+a.Self.ID, func(m *nats.Msg) { go a.answer(ctx, m) })
-	if err != nil {
-		return fmt.Errorf("answer commands: %w", err)
-	}
-	defer func() { _ = ask.Unsubscribe() }()
-	a.recall()
+	defer a.end()
+	defer context.AfterFunc(ctx, a.end)()
 	ready()
 	tick := time.NewTicker(learnEach)
 	defer tick.Stop()
