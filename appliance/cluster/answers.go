@@ -309,7 +309,7 @@ func (a *Answers) remove(ctx context.Context, q Question) (left string, err erro
 		return "", fmt.Errorf("remove %s: that is the member that was asked, which ends when it is removed; write the command at another member", q.Remove)
 	}
 	if q.Lost {
-		err = a.Keeper.RemoveLost(ctx, q.Remove)
+		err = a.Keeper.RemoveLost(ctx, a.lostWith(ctx, q.Remove)...)
 	} else {
 		left = a.relieve(ctx, q.Remove)
 		err = a.Keeper.Remove(ctx, q.Remove)
@@ -324,6 +324,30 @@ func (a *Answers) remove(ctx context.Context, q Question) (left string, err erro
 		a.Logger.Debug("the addresses of the members are not known", "err", err)
 	}
 	return left, nil
+}
+
+// lostWith returns a member that never comes back, with those of which an operator said so
+// before: none of several can be removed alone if the others are not enough.
+func (a *Answers) lostWith(ctx context.Context, id string) []string {
+	all := []string{id}
+	if a.Data == "" {
+		return all
+	}
+	m, err := Read(a.Data)
+	if err != nil {
+		return all
+	}
+	st, err := a.Keeper.Status(ctx)
+	if err != nil && st.Cluster == "" {
+		return all
+	}
+	for _, name := range m.Lost {
+		is := func(o bus.Member) bool { return o.Name == name && !o.Online }
+		if name != id && slices.ContainsFunc(st.Members, is) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // outside tells whether this member is itself none of the cluster's.

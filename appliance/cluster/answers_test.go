@@ -22,6 +22,7 @@ type keeper struct {
 	mu      sync.Mutex
 	st      bus.Status
 	removed string
+	lost    []string
 	barred  map[string]time.Duration
 }
 
@@ -39,8 +40,14 @@ func (k *keeper) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-func (k *keeper) RemoveLost(context.Context, ...string) error { return bus.ErrNoQuorum }
-func (k *keeper) Trouble() []string                           { return []string{"something is wrong"} }
+func (k *keeper) RemoveLost(_ context.Context, names ...string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lost = names
+	return bus.ErrNoQuorum
+}
+
+func (k *keeper) Trouble() []string { return []string{"something is wrong"} }
 
 // status is one of a cluster; members with a "-" in front are away.
 func status(quorum bool, members ...string) bus.Status {
@@ -81,8 +88,8 @@ func TestTheOutlookSaysWhatOneMoreLossCosts(t *testing.T) {
 		}},
 		{"three members of which two are away", status(false, "a", "-b", "-c"), []string{"nothing is written at present"}},
 		{"five members of which one is away", status(true, "a", "b", "c", "d", "-e"), []string{"one more member may die"}},
-		{"a copy that is being filled", lagging, []string{"one more member may die", "not every copy is made or filled yet of LOG"}},
-		{"a copy that is not made yet", declared, []string{"one more member may die", "not every copy is made or filled yet of LOG"}},
+		{"a copy that is being filled", lagging, []string{"not every copy is made or filled yet of LOG"}},
+		{"a copy that is not made yet", declared, []string{"not every copy is made or filled yet of LOG"}},
 	} {
 		if c.name == "five members of which one is away" {
 			c.st.Streams[0].Others = c.st.Streams[0].Others[:2]
@@ -236,6 +243,41 @@ func TestAMemberTellsACommandOfTheClusterAndRemoves(t *testing.T) {
 	knows("the address of b, which was removed, is kept", false)
 	if err := MayRestore(data); err != nil {
 		t.Errorf("the last member has others: %v", err)
+	}
+}
+
+// A member that waits for its cluster answers before it runs, and takes out together all of
+// whom an operator said that they never come back.
+func TestAMemberAnswersWhileItWaits(t *testing.T) {
+	t.Parallel()
+	data, _ := founded(t, "a")
+	nc := connected(t)
+	k := &keeper{st: status(false, "a", "-b", "-c")}
+	a := &Answers{Conn: nc, Keeper: k, Self: Member{ID: "a", Listen: "10.0.0.1:4248"}, Data: data, Logger: slog.New(slog.DiscardHandler)}
+	for range 2 {
+		if err := a.Listen(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.admit(Member{ID: "d", Listen: "10.0.0.4:4248"}, time.Now())
+	r, err := Ask(t.Context(), nc, Question{})
+	if err != nil || r.Quorum || len(r.Members) != 3 || len(r.Admitted) != 1 || r.Admitted[0].ID != "d" || r.Admitted[0].Address != "10.0.0.4:4248" {
+		t.Errorf("the report is %+v, %v", r, err)
+	}
+	for _, id := range []string{"b", "c", "somebody who was removed long ago"} {
+		if err := Lose(data, id); err != nil && id != "somebody who was removed long ago" {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Ask(t.Context(), nc, Question{Remove: "c", Lost: true}); err == nil {
+		t.Error("the keeper refuses")
+	}
+	if got := strings.Join(k.lost, " "); got != "c b" {
+		t.Errorf("given up are %q", got)
+	}
+	answering(t, a)
+	if r, err := Ask(t.Context(), nc, Question{}); err != nil || r.Self != "a" {
+		t.Errorf("once it runs: %+v, %v", r, err)
 	}
 }
 

@@ -20,6 +20,8 @@ type Report struct {
 	Streams []StreamReport `json:"streams"`
 	Engines *Engines       `json:"engines,omitempty"` // nil = no member that was reached runs one
 	Tokens  []Out          `json:"tokens,omitempty"`  // that this member gave out and nobody has used
+	// Admitted are machines that were let in and have not started yet, by id.
+	Admitted []Admitted `json:"admitted,omitempty"`
 	// Outlook says in sentences what is lost, and what stops, if one more member dies.
 	Outlook []string `json:"outlook"`
 	// Left says in a sentence what a removal left open, if it is the answer to one.
@@ -87,6 +89,13 @@ type Out struct {
 	Witness bool      `json:"witness,omitempty"`
 }
 
+// Admitted is a machine that was let in and has not started yet.
+type Admitted struct {
+	ID      string    `json:"id"`
+	Address string    `json:"address"` // where it is to listen
+	Until   time.Time `json:"until"`   // when its id is given to another one too
+}
+
 // self is what each member says of itself when all are asked.
 type self struct {
 	ID      string    `json:"id"`
@@ -118,6 +127,14 @@ func newReport(st *bus.Status, said map[string]self) *Report {
 			r.Engines = s.Engines
 		}
 	}
+	for _, s := range said {
+		for id, in := range s.Admitted {
+			if !r.Has(id) {
+				r.Admitted = append(r.Admitted, Admitted{id, in.Listen, in.Until})
+			}
+		}
+	}
+	slices.SortFunc(r.Admitted, func(x, y Admitted) int { return strings.Compare(x.ID, y.ID) })
 	if text := r.Engines.differing(); text != "" {
 		r.Trouble = append(r.Trouble, text)
 	}
@@ -137,7 +154,7 @@ func newReport(st *bus.Status, said map[string]self) *Report {
 // outlook says what follows when one more member dies.
 func outlook(st *bus.Status) []string {
 	size, there := len(st.Members), len(online(st))
-	var all []string
+	all, lacking := []string(nil), unwhole(st)
 	switch {
 	case size <= 1:
 		all = append(all, "this is the only member: if its disk is lost, so is everything since the last backup; if it stops, nothing is checked")
@@ -149,12 +166,13 @@ func outlook(st *bus.Status) []string {
 		all = append(all, "two members: if one of them dies or is cut off, nothing is written until it is back, checks stop, "+
 			"and what would have been measured meanwhile is lost; what was acknowledged is on both disks and stays; "+
 			"a third member, which may be a witness (`jaque cluster token -witness`), changes that")
+	case len(lacking) > 0: // that says what is lost
 	case 2*(there-1) > size:
 		all = append(all, "one more member may die: the others take over and nothing that was acknowledged is lost")
 	default:
 		all = append(all, "if one more member dies, nothing is written until one is back; nothing that was acknowledged is lost")
 	}
-	return append(all, unwhole(st)...)
+	return append(all, lacking...)
 }
 
 // online are the members that can be reached.

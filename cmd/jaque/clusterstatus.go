@@ -69,7 +69,7 @@ func (o *clusterOptions) remove(id string, stdout, stderr io.Writer) error {
 		}
 	}
 	if r, err = o.ask(ctx, stderr, cluster.Question{Remove: id, Lost: o.lost}); err != nil && alone {
-		return fmt.Errorf("%w; that %s is gone is kept: start the member on %s again, it goes on without %s", err, id, o.data, id)
+		return fmt.Errorf("%w; that %s is gone is kept: write the same for each other one that never comes back, or start those that do; after a restart of the member on %s it goes on without %s too", err, id, o.data, id)
 	}
 	if errors.Is(err, cluster.ErrSilent) || errors.Is(err, bus.ErrNoDoor) { // it answered a moment ago
 		return fmt.Errorf("cluster remove: %w", cluster.ErrEnded)
@@ -160,6 +160,9 @@ func printReport(out io.Writer, r *cluster.Report) error {
 			what = "a witness"
 		}
 		fmt.Fprintf(t, "\na token is out: %s can join at %s until %s\n", what, token.Address, token.Expires.Local().Format("15:04:05 MST"))
+	}
+	for _, in := range r.Admitted {
+		fmt.Fprintf(t, "\na machine was let in and has not started yet: %s, at %s; its id is kept for it until %s\n", in.ID, in.Address, in.Until.Local().Format("15:04:05 MST"))
 	}
 	return t.Flush()
 }
