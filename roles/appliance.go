@@ -110,7 +110,7 @@ func (a *appliance) steps() []step {
 			a.makeCanary, a.makeEngine, a.takeForwarded, a.followZones, a.makeDelivery, a.makeSinks, a.readCommandFile, a.takeCommands, a.makeWeb,
 		}
 	case Worker:
-		return []step{a.begin, a.openListener, a.makeWorker, a.serveBare}
+		return []step{a.begin, a.openListener, a.ignoreReload, a.makeWorker, a.serveBare}
 	case UI:
 		return []step{a.begin, a.loadConfig, a.openListener, a.answerEarly, a.attachLog, a.follow, a.openSubmitting, a.watchFleet, a.makeFiles, a.ignoreReload, a.makeUI, a.makeWeb}
 	case Sink:

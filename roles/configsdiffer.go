@@ -42,6 +42,18 @@ func (x *engines) configs() (all []workedBy, changed time.Time) {
 	return all, changed
 }
 
+// outdates says that a process that reads its config at the start alone, and works by a
+// generation of it, shows other objects than those that the engines check.
+func (x *engines) outdates(mine string, now time.Time) []string {
+	all, changed := x.configs()
+	if len(all) == 0 || now.Sub(changed) < reloadGrace || slices.ContainsFunc(all, func(w workedBy) bool { return w.generation == mine }) {
+		return nil
+	}
+	newest := all[len(all)-1]
+	return []string{fmt.Sprintf("This process was started with generation %s of the config, and the engines work by %s, read at %s: what was added since is not shown here, and what was removed still is. Start it again with the engines' config.",
+		abbreviated(mine), abbreviated(newest.generation), clock(newest.loaded, now))}
+}
+
 // configWarner tells the log when engines work by different configs, once for each change:
 // who has which, and since when.
 type configWarner struct {

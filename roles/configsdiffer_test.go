@@ -101,3 +101,29 @@ func TestTheLogTellsOnceThatTheConfigsDiffer(t *testing.T) {
 		want("and nothing more", 1)
 	})
 }
+
+// A process that does not read its config again says so when the engines do, once a reload
+// of all has had its time.
+func TestAProcessThatDoesNotReloadSaysThatItIsOutdated(t *testing.T) {
+	x := &engines{}
+	x.take(joined(1, "a", "local"), loaded(2, "a", "1111222233"))
+	now := time.Now()
+	for _, c := range []struct {
+		mine  string
+		after time.Duration
+		want  string
+	}{
+		{"1111222233", time.Hour, ""},
+		{"aaaabbbbcc", 0, ""},
+		{"aaaabbbbcc", time.Hour, "This process was started with generation aaaabbbb of the config, and the engines work by 11112222, read at "},
+	} {
+		got := strings.Join(x.outdates(c.mine, now.Add(c.after)), "")
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s after %s: %q, want %q", c.mine, c.after, got, c.want)
+		}
+	}
+	x.take(joined(3, "b", "local", "a"), loaded(4, "b", "aaaabbbbcc"))
+	if got := x.outdates("aaaabbbbcc", now.Add(time.Hour)); got != nil {
+		t.Errorf("one engine has the same config: %q", got)
+	}
+}

@@ -22,6 +22,10 @@ func (a *appliance) ignoreReload(context.Context) error {
 					<-ctx.Done()
 					return nil
 				}
+				if a.s.Role.Name == Worker {
+					a.p.Logger.Info("SIGHUP is ignored in this role: a worker has no config")
+					continue
+				}
 				a.p.Logger.Info("SIGHUP is ignored in this role: start it again to read the config anew", "role", string(a.s.Role.Name))
 			}
 		}
@@ -57,7 +61,7 @@ func (a *appliance) readsOnly() string {
 // makeUI adds what a process that only reads says about itself.
 func (a *appliance) makeUI(context.Context) error {
 	a.silence = newSilence(a.proj, &a.live)
-	a.troubles = append(a.troubles, a.old)
+	a.troubles = append(a.troubles, a.old, func() []string { return a.engines.outdates(a.config.Set.Generation, time.Now()) })
 	a.heard = append(a.heard, a.silence.hear)
 	a.heard = append(a.heard, a.engines.hear)
 	a.recallEngines(a.names()...)

@@ -97,6 +97,8 @@ func (p *peering) watchLeaders(ctx context.Context, v view) {
 	if s.Streams, err = p.streams(ctx, false); err != nil {
 		return
 	}
+	// The queue's stream is no copy of anything; who uses it says what is wrong with it.
+	s.Streams = slices.DeleteFunc(s.Streams, func(x StreamStatus) bool { return !slices.Contains(p.declared(), x.Name) })
 	if s.Quorum && v.Online < v.Size { // who is away may have kept what this member keeps no copy of
 		if words, err := p.askCopies(ctx); err == nil {
 			s.Streams = withElsewhere(s.Streams, words, p.declared(), v.online())

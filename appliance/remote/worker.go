@@ -150,15 +150,15 @@ func hostOf(o *object.Object) *object.Object {
 // plugin may be missing on one worker and stand on another. The probe's texts for
 // that speak of the plugin or of this machine.
 func (w *Worker) name(it *queue.Item, res *fold.Result) {
-	bad := object.Unknown
+	bad, word := object.Unknown, "UNKNOWN"
 	if it.Object.Kind() == object.Host {
-		bad = object.Down
+		bad, word = object.Down, "DOWN"
 	}
 	text, ours := strings.CutPrefix(res.Output, "UNKNOWN - ")
 	if res.State != bad || !ours {
 		return
 	}
 	if strings.HasPrefix(text, "plugin ") || strings.Contains(text, "this machine") || strings.Contains(text, "executed here") {
-		res.Output = "UNKNOWN - on worker " + w.opt.Worker.ID + ": " + text
+		res.Output = word + " - on worker " + w.opt.Worker.ID + ": " + text
 	}
 }

@@ -227,6 +227,8 @@ func TestThreeWorkersRunTheChecksOfTwoZones(t *testing.T) {
 	}
 	x.eachOnce()
 	id := fmt.Sprint(far.startedAs())
+	one.signal(syscall.SIGHUP)
+	one.await("SIGHUP is ignored in this role: a worker has no config")
 	x.engine.until("/api/v1/services/b/none", "UNKNOWN - on worker "+id+": plugin check_nowhere not found on this machine")
 	x.engine.until("/api/v1/services/a/long", "bytes long with its arguments and environment, the log server takes 1048576")
 	x.engine.until("/api/v1/services/a/all", `"state":"OK"`)

@@ -131,7 +131,7 @@ func newZone(z *FleetZone, old int, now time.Time) ZoneRow {
 		row.Badge, row.Text = Badge{Name: "NOT KNOWN", Tone: "pending"}, "As an engine last saw it: "+lastSeen(z, row.Text)
 	case z.Deserted != 0:
 		row.Badge, row.Since = Badge{Name: "NO WORKER", Tone: "crit"}, NewWhen(z.Deserted, now)
-		row.Text, row.Start = "Its checks are UNKNOWN until a worker serves it. Start one:", "jaque -target worker -zones "+quoted(z.Name)
+		row.Text, row.Start = "Its services are UNKNOWN and its hosts DOWN until a worker serves it. Start one:", "jaque -target worker -queue nats://SERVER:4222 -zones "+quoted(z.Name)
 	case old > 0:
 		row.Badge = Badge{Name: "TOO OLD", Tone: "warn"}
 		row.Text += "; " + Count(old, "worker does", "workers do") + " not understand the checks of this version"

@@ -31,8 +31,8 @@ func TestZonesWithTroubleComeFirst(t *testing.T) {
 	}, now)
 	type row struct{ name, badge, text, start, url string }
 	want := []row{
-		{"gone", "NO WORKER", "Its checks are UNKNOWN until a worker serves it. Start one:", "jaque -target worker -zones gone", "/workers?zone=gone"},
-		{"it's", "NO WORKER", "Its checks are UNKNOWN until a worker serves it. Start one:", `jaque -target worker -zones 'it'\''s'`, "/services/jaque/x"},
+		{"gone", "NO WORKER", "Its services are UNKNOWN and its hosts DOWN until a worker serves it. Start one:", "jaque -target worker -queue nats://SERVER:4222 -zones gone", "/workers?zone=gone"},
+		{"it's", "NO WORKER", "Its services are UNKNOWN and its hosts DOWN until a worker serves it. Start one:", `jaque -target worker -queue nats://SERVER:4222 -zones 'it'\''s'`, "/services/jaque/x"},
 		{"full", "FULL", "2 workers, 1\u202f500 of 1\u202f500 places busy, 12 checks wait for a place, the oldest for 40 s", "", "/workers?zone=full"},
 		{"old", "TOO OLD", "2 workers, 0 of 8 places busy; 1 worker does not understand the checks of this version", "", "/workers?zone=old"},
 		{"gone then", "NOT KNOWN", "As an engine last saw it: no worker", "", "/workers?zone=gone+then"},
