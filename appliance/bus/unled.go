@@ -56,7 +56,11 @@ func (s *Status) Unled() string {
 	if len(away) == 0 {
 		return text + "; they choose one"
 	}
-	return fmt.Sprintf("%s, of which %s cannot be reached: start %s again with its data folder", text, strings.Join(away, " and "), strings.Join(away, " and "))
+	folder := "its data folder"
+	if len(away) > 1 {
+		folder = "their data folders"
+	}
+	return fmt.Sprintf("%s, of which %s cannot be reached: start %s again with %s", text, strings.Join(away, " and "), strings.Join(away, " and "), folder)
 }
 
 // withElsewhere adds the streams that this member keeps no copy of, as those say who do.
@@ -98,10 +102,12 @@ func (p *peering) watchLeaders(ctx context.Context, v view) {
 		return
 	}
 	// The queue's stream is no copy of anything; who uses it says what is wrong with it.
-	s.Streams = slices.DeleteFunc(s.Streams, func(x StreamStatus) bool { return !slices.Contains(p.declared(), x.Name) })
-	if s.Quorum && v.Online < v.Size { // who is away may have kept what this member keeps no copy of
+	declared := p.declared()
+	s.Streams = slices.DeleteFunc(s.Streams, func(x StreamStatus) bool { return !slices.Contains(declared, x.Name) })
+	// Who is away may have kept what this member keeps no copy of.
+	if s.Quorum && v.Online < v.Size && len(s.Streams) < len(declared) {
 		if words, err := p.askCopies(ctx); err == nil {
-			s.Streams = withElsewhere(s.Streams, words, p.declared(), v.online())
+			s.Streams = withElsewhere(s.Streams, words, declared, v.online())
 		}
 	}
 	text := s.Unled()

@@ -43,6 +43,32 @@ func TestStreamsWithoutALeaderAreNamed(t *testing.T) {
 	}
 }
 
+// Who keeps no copy of a stream hears from those who do that it has no leader.
+func TestAStreamThatIsKeptElsewhereIsLookedAtThere(t *testing.T) {
+	t.Parallel()
+	online := map[string]bool{"c": true, "d": true, "e": true}
+	word := func(leader string) copyWord {
+		return copyWord{Member: "c", Streams: []StreamStatus{{Name: "MEMBERS", Replicas: 3, Leader: leader, Others: []Replica{{Name: "a"}, {Name: "b"}}}}}
+	}
+	here := []StreamStatus{{Name: "LOG", Leader: "d"}}
+	members := []Member{{Name: "a"}, {Name: "b"}, {Name: "c", Online: true}, {Name: "d", Online: true}, {Name: "e", Online: true}}
+	for _, c := range []struct {
+		name  string
+		words []copyWord
+		want  string
+	}{
+		{"nobody says anything", []copyWord{{Member: "d"}}, ""},
+		{"it has a leader", []copyWord{{Member: "d"}, word("c")}, ""},
+		{"it has none", []copyWord{{Member: "d"}, word("")}, "nothing is written to MEMBERS at present, which has no leader; its copies are at a and b and c, of which a and b cannot be reached: start a and b again with their data folders"},
+		{"its leader is away", []copyWord{word("a")}, "nothing is written to MEMBERS at present, which has no leader; its copies are at a and b and c, of which a and b cannot be reached: start a and b again with their data folders"},
+	} {
+		s := Status{Self: "e", Quorum: true, Members: members, Streams: withElsewhere(here, c.words, []string{"LOG", "MEMBERS", "RESULTS"}, online)}
+		if got := s.Unled(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // What a start ends with says of whom it heard nothing.
 func TestAStartWhoseStreamsDoNotAnswerNamesWhoIsAway(t *testing.T) {
 	t.Parallel()
