@@ -38,7 +38,7 @@ func (a *appliance) jetQueue(ctx context.Context) (*queue.JetStream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	return queue.NewJetStream(b.Conn(), queue.JetStreamOptions{Logger: a.p.Logger, Registerer: a.reg})
+	return queue.NewJetStream(b.Conn(), queue.JetStreamOptions{Logger: a.p.Logger, Registerer: a.reg, Settled: b.Settled})
 }
 
 // dispatch makes the engine's side of a queue. It closes after the engine, whose

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,9 @@ type JetStreamOptions struct {
 	Prefix     string
 	Logger     *slog.Logger          // nil = discard
 	Registerer prometheus.Registerer // nil = metrics are kept but not shown
+	// Settled does something again until a cluster is ready for it, as Bus.Settled does;
+	// nil = it is done once.
+	Settled func(ctx context.Context, do func(context.Context) error) error
 
 	timing timing // tests; zero = default
 }
@@ -35,6 +39,7 @@ type JetStream struct {
 	names   names
 	log     *slog.Logger
 	timing  timing
+	settled func(ctx context.Context, do func(context.Context) error) error
 	metrics *metrics
 	bad     throttle.Lines // about announcements, by subject
 }
@@ -84,8 +89,11 @@ func NewJetStream(nc *nats.Conn, o JetStreamOptions) (*JetStream, error) {
 	if o.timing == (timing{}) {
 		o.timing = defaultTiming()
 	}
+	if o.Settled == nil {
+		o.Settled = func(ctx context.Context, do func(context.Context) error) error { return do(ctx) }
+	}
 	return &JetStream{
-		nc: nc, js: js, names: namesFor(o.Prefix), log: o.Logger, timing: o.timing, metrics: newMetrics(o.Registerer),
+		nc: nc, js: js, names: namesFor(o.Prefix), log: o.Logger, timing: o.timing, settled: o.Settled, metrics: newMetrics(o.Registerer),
 	}, nil
 }
 
@@ -112,12 +120,37 @@ func (q *JetStream) stream() jetstream.StreamConfig {
 	}
 }
 
-// declare makes the stream. A server that was restarted has forgotten it.
+// declare makes the stream. A server that was restarted has forgotten it. One that is there
+// is changed only where it has to be, and keeps as many copies as the cluster has given it:
+// with another number of them it is copied from member to member, and its consumers with it,
+// while work waits in it.
 func (q *JetStream) declare(ctx context.Context) error {
-	if _, err := q.js.CreateOrUpdateStream(ctx, q.stream()); err != nil {
+	want := q.stream()
+	there, err := q.js.Stream(ctx, want.Name)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		if _, err = q.js.CreateStream(ctx, want); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			err = nil // another engine was faster, with the same
+		}
+	case err == nil:
+		is := there.CachedInfo().Config
+		want.Replicas = is.Replicas
+		if !like(is, want) {
+			_, err = q.js.UpdateStream(ctx, want)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("declare stream %s: %w", q.names.stream, err)
 	}
 	return nil
+}
+
+// like tells whether a stream is as it shall be. What the server adds by itself does not
+// count.
+func like(is, want jetstream.StreamConfig) bool {
+	return slices.Equal(is.Subjects, want.Subjects) && is.Description == want.Description && is.Storage == want.Storage && is.Retention == want.Retention &&
+		is.MaxAge == want.MaxAge && is.MaxMsgs == want.MaxMsgs && is.MaxBytes == want.MaxBytes && is.MaxMsgsPerSubject == want.MaxMsgsPerSubject &&
+		is.Discard == want.Discard && is.Duplicates == want.Duplicates && is.AllowMsgTTL == want.AllowMsgTTL
 }
 
 // declareZone makes the consumer that the workers of a zone share.

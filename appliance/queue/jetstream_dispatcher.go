@@ -34,7 +34,7 @@ func (q *JetStream) Dispatcher(ctx context.Context, engine string) (Dispatcher, 
 	if engine == "" || len(engine) > maxName {
 		return nil, fmt.Errorf("queue: an engine needs an id of at most %d characters", maxName)
 	}
-	if err := q.declare(ctx); err != nil {
+	if err := q.declareAtStart(ctx); err != nil {
 		return nil, err
 	}
 	d := &jetDispatcher{
@@ -56,6 +56,16 @@ func (q *JetStream) Dispatcher(ctx context.Context, engine string) (Dispatcher, 
 		return nil, errors.Join(fmt.Errorf("subscribe to results: %w", err), d.Close())
 	}
 	return d, nil
+}
+
+// declaredWithin is how long a cluster may take to choose who keeps the stream.
+const declaredWithin = time.Minute
+
+// declareAtStart waits for a cluster that is choosing leaders.
+func (q *JetStream) declareAtStart(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, declaredWithin)
+	defer cancel()
+	return q.settled(ctx, q.declare)
 }
 
 // reconnects has every waiting order sent again when the connection came back:
