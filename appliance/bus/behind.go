@@ -149,7 +149,7 @@ func (f *fate) String() string {
 	}
 	away := f.away
 	if more := f.size() - len(f.holders); more > 0 {
-		away = append(slices.Clone(away), fmt.Sprintf("%d more members", more))
+		away = append(slices.Clone(away), fmt.Sprintf("%d more", more))
 	}
 	text := fmt.Sprintf("of the copies of the stream %s those at %s cannot be reached", f.stream, strings.Join(away, " and "))
 	if len(ends) == 0 {
@@ -296,7 +296,7 @@ func (p *peering) awaitCopies(ctx context.Context) error {
 		p.b.waits(text)
 		if text != told {
 			told = text
-			p.b.log.Warn("the log cannot be written yet, and nothing is lost", "why", text)
+			p.b.log.Warn("the log cannot be written yet", "why", text)
 		}
 		select {
 		case <-time.After(copiesPause):
@@ -316,6 +316,9 @@ func waitsForCopies(words []copyWord, log string, v view) string {
 		if f.stream != log || len(f.holders) == 0 || f.led() {
 			continue
 		}
+		if len(f.away) == 0 {
+			return fmt.Sprintf("waiting for the copies of the stream %s: %d of %d can be reached, and it is written again once more than half are there", log, f.reached(), f.size())
+		}
 		holds := ""
 		if f.missing() > 0 {
 			holds = fmt.Sprintf(", which hold the log up to %d at least (it ends at %d here)", f.acked, f.end())
@@ -328,9 +331,8 @@ func waitsForCopies(words []copyWord, log string, v view) string {
 
 // keptFrom is the error of a removal that could lose what was acknowledged.
 func (p *peering) keptFrom(name string, risky []fate) error {
-	var texts, away []string
+	var away []string
 	for i := range risky {
-		texts = append(texts, risky[i].String())
 		for _, a := range risky[i].away {
 			if !slices.Contains(away, a) {
 				away = append(away, a)
@@ -341,7 +343,29 @@ func (p *peering) keptFrom(name string, risky []fate) error {
 		away = p.look().away()
 	}
 	return fmt.Errorf("remove %s: %w: %s; nothing was changed: start %s with the data folder that it had; if that never comes back, \"jaque cluster remove %s -lost\" goes on with what is left, and what only the others held is lost",
-		name, ErrBehind, strings.Join(texts, "; "), strings.Join(away, " or "), name)
+		name, ErrBehind, p.fatesSaid(risky), strings.Join(away, " or "), name)
+}
+
+// fatesSaid says what is known of several streams: of the log first, of which every position
+// counts, and of the others in one sentence.
+func (p *peering) fatesSaid(all []fate) string {
+	var texts, more []string
+	for i := range all {
+		if all[i].stream == p.b.names.Log {
+			texts = append(texts, all[i].String())
+		} else {
+			more = append(more, all[i].stream)
+		}
+	}
+	switch {
+	case len(more) > 0 && len(texts) > 0:
+		texts = append(texts, "of "+strings.Join(more, ", ")+" too what only those hold would be missing")
+	case len(more) > 0:
+		for i := range all {
+			texts = append(texts, all[i].String())
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // ErrBehind: a removal would leave a stream with a copy that may lack what was acknowledged.
@@ -367,8 +391,10 @@ const missingShown = 15 * time.Minute
 // says so.
 func (p *peering) lose(what string, risky []fate) {
 	var texts []string
+	if len(risky) > 0 {
+		texts = []string{what + " as gone for good: " + p.fatesSaid(risky)}
+	}
 	for i := range risky {
-		texts = append(texts, what+" as gone for good: "+risky[i].String())
 		p.b.log.Warn("members are removed although a stream may lack what was acknowledged", "stream", risky[i].stream,
 			"why", risky[i].String(), "missing", risky[i].missing())
 	}

@@ -201,6 +201,37 @@ func TestASurvivorThatIsStartedAloneSaysWhatItMayLack(t *testing.T) {
 	}
 }
 
+// One that was started, and waits for the others, goes on without them when it is told to.
+func TestASurvivorThatWaitsGoesOnAlone(t *testing.T) {
+	t.Parallel()
+	a, b, last := twoStopped(t)
+	b.o.Registerer = nil
+	peered, over := make(chan *Bus, 1), make(chan error, 1)
+	b.o.Peered = func(b *Bus) { peered <- b }
+	go func() {
+		var err error
+		b.Bus, err = Open(t.Context(), b.o)
+		over <- err
+	}()
+	waits := <-peered
+	until(t, "it says what it waits for", func() bool {
+		return strings.Contains(strings.Join(waits.Trouble(), " "), "1 of 2 members can be reached; start "+a.o.ServerName)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := waits.RemoveLost(ctx, a.o.ServerName); err != nil {
+		t.Errorf("by force: %v", err)
+	}
+	if err := <-over; err != nil {
+		t.Fatalf("once it is alone: %v", err)
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) })
+	b.whole(t, 1)
+	if now := b.append(t, 5); now != last+5 {
+		t.Errorf("the log goes on at %d behind %d", now, last)
+	}
+}
+
 // With others that run, a start that was told who never comes back decides with them: it
 // waits for them to be there, and lowers no quorum that they have.
 func TestAStartWithoutSomeWaitsForTheOthers(t *testing.T) {
@@ -289,7 +320,7 @@ func TestWhatBecomesOfAStreamWhenMembersLeave(t *testing.T) {
 		{"one that has what is known", []copyWord{at("d", 274, 0), at("c", 273, 274, "a", "b")}, false, 0, "there may be more"},
 		{"one of two", []copyWord{at("c", 5, 5, "a")}, true, 0, ""},
 		{"two of three", []copyWord{at("c", 5, 5, "a", "d"), at("d", 5, 5, "a", "c")}, true, 0, ""},
-		{"one that has just started, and does not know the others yet", []copyWord{{Member: "c", Acknowledged: 5, Streams: []StreamStatus{{Name: "LOG", Last: 5, Replicas: 3}}}}, false, 0, "those at 2 more members cannot be reached, the one at c ends at 5"},
+		{"one that has just started, and does not know the others yet", []copyWord{{Member: "c", Acknowledged: 5, Streams: []StreamStatus{{Name: "LOG", Last: 5, Replicas: 3}}}}, false, 0, "those at 2 more cannot be reached, the one at c ends at 5"},
 		{"nobody", []copyWord{at("d", 5, 0)}, false, 5, "no member that can be reached holds a copy of the stream LOG"},
 	} {
 		all := fates(c.words, nil, []string{"LOG"}, "LOG", online, []string{"a"})

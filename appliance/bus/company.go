@@ -26,6 +26,8 @@ const companyUser = "company"
 type company struct {
 	secret string // of the second server
 	port   int    // where it connects, on the loopback address
+
+	mu     sync.Mutex // guards server
 	server *server.Server
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -72,7 +74,7 @@ func (c *company) keep(ctx context.Context, p *peering) {
 		v := p.look()
 		alone.look(p, v)
 		switch {
-		case v.Size == 1 && !v.outside() && c.server == nil:
+		case v.Size == 1 && !v.outside():
 			if err := c.come(p.server.Name()); err != nil {
 				p.b.fail(err)
 				return
@@ -83,8 +85,14 @@ func (c *company) keep(ctx context.Context, p *peering) {
 	}
 }
 
-// come starts the second server, which connects to the member and takes nothing.
+// come starts the second server, which connects to the member and takes nothing, unless it
+// is there.
 func (c *company) come(member string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server != nil {
+		return nil
+	}
 	to := &url.URL{
 		Scheme: "nats-leaf", User: url.UserPassword(companyUser, c.secret),
 		Host: net.JoinHostPort(loopbackAddress, strconv.Itoa(c.port)),
@@ -103,6 +111,8 @@ func (c *company) come(member string) error {
 }
 
 func (c *company) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.server == nil {
 		return
 	}

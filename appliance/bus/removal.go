@@ -298,6 +298,11 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 			return err
 		}
 	}
+	if lower && v.Online == 1 { // it has to decide before it is the only member
+		if err := p.company.come(p.server.Name()); err != nil {
+			return err
+		}
+	}
 	p.shutOut(names...)
 	defer p.letIn(names...)
 	for _, name := range names {

@@ -158,7 +158,7 @@ func outlook(st *bus.Status) []string {
 	switch {
 	case size <= 1:
 		all = append(all, "this is the only member: if its disk is lost, so is everything since the last backup; if it stops, nothing is checked")
-	case !st.Quorum:
+	case !st.Quorum, len(st.Streams) == 0: // or it waits for its cluster
 		all = append(all, "nothing is written at present; what was acknowledged is on the members' disks and stays")
 	case st.Unled() != "":
 		all = append(all, st.Unled()+"; what was acknowledged is on their disks and stays")
@@ -171,6 +171,11 @@ func outlook(st *bus.Status) []string {
 		all = append(all, "one more member may die: the others take over and nothing that was acknowledged is lost")
 	default:
 		all = append(all, "if one more member dies, nothing is written until one is back; nothing that was acknowledged is lost")
+	}
+	if len(st.Missing) > 0 { // a removal may have cost something
+		for i := range all {
+			all[i] = strings.ReplaceAll(all[i], "nothing that was acknowledged", "nothing more that was acknowledged")
+		}
 	}
 	return append(all, lacking...)
 }
