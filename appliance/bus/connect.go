@@ -20,6 +20,7 @@ import (
 const (
 	dialTimeout      = 10 * time.Second
 	pingInterval     = 10 * time.Second
+	pingWorker       = 4 * time.Second // of who keeps up no heartbeat, and would end without an answer to it
 	reconnectLongest = 4 * time.Second // for who keeps up no heartbeat: workers may be many
 )
 
@@ -104,6 +105,9 @@ func (b *Bus) dial(ctx context.Context) (*nats.Conn, error) {
 		}
 	}
 	opts := append(b.handlers(), nats.Timeout(b.opts.dialMost()))
+	if b.opts.Heartbeat == 0 { // nobody else finds out that its server hangs, while another one may answer
+		opts = append(opts, nats.PingInterval(pingWorker), nats.MaxPingsOutstanding(2))
+	}
 	mine, err := b.identity()
 	if err != nil {
 		return nil, err

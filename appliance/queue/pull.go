@@ -10,10 +10,11 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Timing of pull requests.
+// Timing of pull requests. A member of a cluster that is killed or frozen takes the requests
+// along that wait at it, and says nothing: until they are over, no check of the zone runs.
 const (
-	pullLife   = 20 * time.Second // how long one request waits at the server
-	pullGrace  = 3 * time.Second  // after which a request that is not ended counts as lost
+	pullLife   = 3 * time.Second  // how long one request waits at the server
+	pullGrace  = 1 * time.Second  // after which a request that is not ended counts as lost
 	pullPause  = time.Second / 10 // after a request that the server refused; doubles with each
 	pullPauses = time.Second      // the longest
 	pullAgain  = time.Second / 2  // how long the first request after that waits, which shows whether all is well
