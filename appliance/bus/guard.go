@@ -86,7 +86,8 @@ type guard struct {
 	shared bool
 	quorum func() bool // the cluster can answer; always so without one
 	// givenUp are the removals known now by which an operator gave up what the log may have
-	// lacked. What is missing after one is no loss that anybody has to accept again.
+	// lacked. What is missing after one is no loss that anybody has to accept again; nil =
+	// there are none.
 	givenUp func() []string
 
 	accepting bool            // an operator accepts what is lost at this start
@@ -107,7 +108,7 @@ func newGuard(b *Bus, p *peering) (*guard, error) {
 		data: b.opts.Data, names: b.names, stores: stores(b.names, b.opts.Retention),
 		log: b.log, metrics: b.metrics, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		began: time.Now(), accepting: accepted(b.opts.Data), salvaged: map[string]bool{},
-		quorum: func() bool { return true }, givenUp: func() []string { return nil },
+		quorum: func() bool { return true },
 	}
 	if p != nil {
 		g.shared, g.quorum, g.givenUp = p.start.shared, func() bool { return p.look().quorum() }, p.folders.givenUp
@@ -387,9 +388,16 @@ func (g *guard) checkLog(info *jetstream.StreamInfo) error {
 	return g.checkFront(info.Config.MaxAge, st.FirstSeq)
 }
 
+func (g *guard) given() []string {
+	if g.givenUp == nil {
+		return nil
+	}
+	return g.givenUp()
+}
+
 // newlyGiven are the removals by which something was given up since the marks were written.
 func (g *guard) newlyGiven() (all []string) {
-	for _, one := range g.givenUp() {
+	for _, one := range g.given() {
 		if g.known == nil || !slices.Contains(g.known.Given, one) {
 			all = append(all, one)
 		}
@@ -444,7 +452,7 @@ func streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jets
 
 // refresh writes marks of what the streams hold now.
 func (g *guard) refresh(ctx context.Context, js jetstream.JetStream) error {
-	m := &marks{Streams: map[string]streamMark{}, Given: g.givenUp()}
+	m := &marks{Streams: map[string]streamMark{}, Given: g.given()}
 	if g.known != nil {
 		m.Days = g.known.Days
 	}
