@@ -201,19 +201,25 @@ func TestASurvivorThatIsStartedAloneSaysWhatItMayLack(t *testing.T) {
 	}
 }
 
+// waiting starts a member that waits for its cluster. over tells when the start has ended.
+func (n *node) waiting(t *testing.T) (b *Bus, over <-chan error) {
+	t.Helper()
+	n.o.Registerer = nil
+	peered, ended := make(chan *Bus, 1), make(chan error, 1)
+	n.o.Peered = func(b *Bus) { peered <- b }
+	go func() {
+		var err error
+		n.Bus, err = Open(t.Context(), n.o)
+		ended <- err
+	}()
+	return <-peered, ended
+}
+
 // One that was started, and waits for the others, goes on without them when it is told to.
 func TestASurvivorThatWaitsGoesOnAlone(t *testing.T) {
 	t.Parallel()
 	a, b, last := twoStopped(t)
-	b.o.Registerer = nil
-	peered, over := make(chan *Bus, 1), make(chan error, 1)
-	b.o.Peered = func(b *Bus) { peered <- b }
-	go func() {
-		var err error
-		b.Bus, err = Open(t.Context(), b.o)
-		over <- err
-	}()
-	waits := <-peered
+	waits, over := b.waiting(t)
 	until(t, "it says what it waits for", func() bool {
 		return strings.Contains(strings.Join(waits.Trouble(), " "), "1 of 2 members can be reached; start "+a.o.ServerName)
 	})
@@ -262,15 +268,7 @@ func TestAMemberThatWaitsAnswers(t *testing.T) {
 	t.Parallel()
 	stays, x, y, last, ends := behind(t)
 	stays.stop(t)
-	stays.o.Registerer = nil
-	peered, over := make(chan *Bus, 1), make(chan error, 1)
-	stays.o.Peered = func(b *Bus) { peered <- b }
-	go func() {
-		var err error
-		stays.Bus, err = Open(t.Context(), stays.o)
-		over <- err
-	}()
-	b := <-peered
+	b, over := stays.waiting(t)
 	until(t, "it says what it waits for", func() bool {
 		text := strings.Join(b.Trouble(), "\n")
 		return strings.Contains(text, fmt.Sprintf("up to %d at least (it ends at %d here)", last, ends))

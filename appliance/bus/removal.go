@@ -297,10 +297,10 @@ func (p *peering) removeLost(ctx context.Context, names []string) error {
 		if err := p.patiently(ctx, what, func() error { return p.stalled(ctx, names) }); err != nil {
 			return err
 		}
-	}
-	if lower && v.Online == 1 { // it has to decide before it is the only member
-		if err := p.company.come(p.server.Name()); err != nil {
-			return err
+		if v.Online == 1 { // it has to decide before it is the only member
+			if err := p.company.come(p.server.Name()); err != nil {
+				return err
+			}
 		}
 	}
 	p.shutOut(names...)
